@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use postrider_contract::{Contract, Transition};
 use postrider_seams::store::Settlement;
-use postrider_seams::{Lease, RowId, Value};
-use postrider_sql::bind::Values;
+use postrider_sql::bind::{Claiming, Limit, Settlements};
 use postrider_sql::driver::Driver;
 use postrider_sql::open_table::OpenTable;
 use postrider_sql::{Field, Param, Step};
@@ -59,7 +58,7 @@ pub async fn run(table: &BenchTable, contract: &Contract, rows: u64, batch: u32)
 async fn postgres(opened: &OpenTable, url: &str, batch: u32, left: &AtomicI64) {
     let mut connection = PgConnection::connect(url).await.expect("connected");
     connection.execute("SET TIME ZONE 'UTC'").await.expect("set");
-    let claim = &opened.statements.claim[0].steps[0];
+    let claim = &opened.statements.claim[0].script.steps[0];
     let settle =
         opened.statements.settle[&Transition::Delivered].uniform.as_ref().expect("mail has a uniform settle");
     while left.load(Relaxed) > 0 {
@@ -71,7 +70,7 @@ async fn postgres(opened: &OpenTable, url: &str, batch: u32, left: &AtomicI64) {
         let fence: Option<String> = rows[0].get(1);
         let keys: Vec<String> = rows.iter().map(key).collect();
         let moved = connection
-            .fetch_all(bound(&settle.steps[0], batch, &keys, fence.as_deref()))
+            .fetch_all(bound(&settle.script.steps[0], batch, &keys, fence.as_deref()))
             .await
             .expect("settled");
         left.fetch_sub(i64::try_from(moved.len()).expect("a batch"), Relaxed);
@@ -106,27 +105,15 @@ async fn scripts(database: &impl Driver, opened: &OpenTable, batch: u32, left: &
     let settle = &opened.statements.settle[&Transition::Delivered];
     let script = settle.uniform.as_ref().unwrap_or(&settle.each);
     while left.load(Relaxed) > 0 {
-        let given = Values {
-            claim_time: opened.statements.layout.claim_time.map(|fence| fence + 1),
-            ..Values::limit("bare", batch)
-        };
-        let rows =
-            database.run("claim", &opened.statements.claim[0], &given).await.expect("claimed").into_rows();
+        let claim = &opened.statements.claim[0];
+        let params = Claiming::new(&opened.statements.layout, Limit(batch));
+        let rows = database.fetch("claim", claim, params).await.expect("claimed");
         if rows.is_empty() {
             return;
         }
-        let moves: Vec<Settlement> = rows.into_iter().map(delivered).collect();
-        let given = Values::settlements("bare", moves.iter().collect());
-        let done = database.run("settle", script, &given).await.expect("settled");
-        left.fetch_sub(i64::try_from(done.moved()).expect("a batch"), Relaxed);
+        let moves: Vec<Settlement> = rows.into_iter().map(|row| lane::delivered(row.lease)).collect();
+        let moves: Vec<&Settlement> = moves.iter().collect();
+        let settled = database.fetch("settle", script, Settlements(&moves)).await.expect("settled");
+        left.fetch_sub(i64::try_from(settled.len()).expect("a batch"), Relaxed);
     }
-}
-
-fn delivered(mut row: Vec<Value>) -> Settlement {
-    let fence = Box::new([row.swap_remove(1)]);
-    let id = match row.swap_remove(0) {
-        Value::Int(id) => RowId::Int(id),
-        other => panic!("the bench's key is a whole number, not {other:?}"),
-    };
-    lane::delivered(Lease { id, fence })
 }

@@ -65,12 +65,12 @@ impl Database {
     where
         O: for<'r> FromRow<'r, MySqlRow> + Send + Unpin,
     {
-        let rows = self.fetch(query).await;
+        let rows = self.catalog_rows(query).await;
         let read = rows.and_then(|rows| rows.iter().map(O::from_row).collect());
         read.map_err(|cause| self.error(doing, cause))
     }
 
-    async fn fetch(&self, query: MyQuery) -> Result<Vec<MySqlRow>, sqlx::Error> {
+    async fn catalog_rows(&self, query: MyQuery) -> Result<Vec<MySqlRow>, sqlx::Error> {
         let mut lease = self.pool.acquire().await?;
         let outcome = lease.deadline(self.long_deadline).run(lease.fetch_all(query)).await;
         lease.end(outcome)

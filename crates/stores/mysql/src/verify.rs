@@ -4,10 +4,11 @@ use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::MigrateOptions;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
-use postrider_sql::bind::Values;
-use postrider_sql::driver::Driver as _;
+use postrider_sql::Dialect;
+use postrider_sql::driver::execute::{Arg, Statement};
+use postrider_sql::driver::{Access, Driver as _};
+use postrider_sql::typed::Row;
 use postrider_sql::verify::{ClaimPlan, Facts, MIN_ROWS_FOR_PLAN_CHECK, Waking};
-use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
 use crate::store::MysqlTable;
@@ -39,10 +40,10 @@ impl MysqlTable {
     /// The planner scans small tables even with all indexes, so that only the plan for a large one is examined.
     async fn claim_plan(&self) -> Result<ClaimPlan, Error> {
         let table = &self.opened.contract.table;
-        let schema = table.schema.clone().map_or(Value::Null, Value::Text);
-        let args = vec![schema, Value::Text(table.name.clone())];
-        let rows = self.database.query("read the table's size", ROWS, args).await?;
-        match rows.into_iter().flatten().flatten().next() {
+        let args = vec![Arg::Text(table.schema.clone()), Arg::Text(Some(table.name.clone()))];
+        let query = Statement { sql: ROWS.to_owned(), args };
+        let rows = self.database.rows("read the table's size", Access::Read, query).await?;
+        match rows.into_iter().flatten().next() {
             Some(Value::Int(rows)) if rows >= MIN_ROWS_FOR_PLAN_CHECK => Ok(self.claim_scan().await?.into()),
             _ => Ok(ClaimPlan::NotChecked),
         }
@@ -50,11 +51,8 @@ impl MysqlTable {
 
     /// Returns what is wrong with the plan of the claim's first step, which picks the rows.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
-        for step in self.opened.statements.claim.iter().filter_map(|claim| claim.steps.first()) {
-            let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", step.sql);
-            let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
-            let given = Values::limit(&self.database.instance, 100);
-            let plan = self.database.run("explain the claim", &script, &given).await?.into_rows();
+        for statement in self.opened.picks(&self.database) {
+            let plan = self.plan("explain the claim", statement).await?;
             let says = |word: &str| {
                 plan.iter().flatten().any(|cell| cell.as_text().is_some_and(|text| text.contains(word)))
             };
@@ -70,12 +68,8 @@ impl MysqlTable {
 
     /// Returns what is wrong with the plan of the search for free groups; its derived tables are small.
     async fn group_scan(&self) -> Result<Option<String>, Error> {
-        let look = self.opened.statements.groups.iter().filter_map(|groups| groups.after.first());
-        for step in look.flat_map(|script| &script.steps) {
-            let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", step.sql);
-            let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
-            let given = Values::limit(&self.database.instance, 100);
-            let plan = self.database.run("explain the search for groups", &script, &given).await?.into_rows();
+        for statement in self.opened.group_picks(&self.database) {
+            let plan = self.plan("explain the search for groups", statement).await?;
             let scans = plan.iter().any(|row| {
                 let has = |word: &str| row.iter().any(|cell| cell.as_text() == Some(word));
                 has("t") && has("ALL")
@@ -85,5 +79,10 @@ impl MysqlTable {
             }
         }
         Ok(None)
+    }
+
+    async fn plan(&self, doing: &str, Statement { sql, args }: Statement) -> Result<Vec<Row>, Error> {
+        let explained = Statement { sql: format!("EXPLAIN FORMAT=TRADITIONAL {sql}"), args };
+        self.database.rows(doing, Access::Read, explained).await
     }
 }

@@ -74,7 +74,7 @@ impl Database {
     where
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let rows = self.with_long_deadline().fetch(query).await;
+        let rows = self.with_long_deadline().catalog_rows(query).await;
         let read = rows.and_then(|rows| rows.iter().map(O::from_row).collect());
         read.map_err(|cause| self.error(doing, cause))
     }
@@ -88,13 +88,13 @@ impl Database {
         first.ok_or_else(|| self.error(doing, sqlx::Error::RowNotFound))
     }
 
-    async fn fetch(&self, query: PgQuery<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
+    async fn catalog_rows(&self, query: PgQuery<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut lease = self.pool.acquire().await?;
-        let outcome = lease.deadline(self.deadline).run(self.fetch_on(&mut lease, query)).await;
+        let outcome = lease.deadline(self.deadline).run(self.catalog_rows_on(&mut lease, query)).await;
         lease.end(outcome)
     }
 
-    async fn fetch_on(
+    async fn catalog_rows_on(
         &self,
         connection: &mut PgConnection,
         query: PgQuery<'_>,

@@ -3,11 +3,10 @@
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::MigrateOptions;
 use postrider_seams::store::Error;
-use postrider_sql::bind::Values;
+use postrider_sql::Dialect;
 use postrider_sql::driver::Driver as _;
 use postrider_sql::driver::execute::{Answer, Execute as _, Statement};
 use postrider_sql::verify::Facts;
-use postrider_sql::{Dialect, Step};
 
 use crate::shape;
 use crate::store::PostgresTable;
@@ -54,24 +53,20 @@ impl PostgresTable {
 
     /// Returns what is wrong with the plan of the claim.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
-        let program = &self.opened.statements;
-        let claims: Vec<&Step> = program.claim.iter().filter_map(|claim| claim.steps.first()).collect();
-        let groups = program.groups.iter().flat_map(|groups| &groups.after).flat_map(|script| &script.steps);
-        let plans = self.plans(claims.iter().copied().chain(groups)).await?;
-        let (of_claims, of_groups) = plans.split_at(claims.len());
+        let claims = self.opened.picks(&self.database);
+        let count = claims.len();
+        let plans = self.plans(claims.into_iter().chain(self.opened.group_picks(&self.database))).await?;
+        let (of_claims, of_groups) = plans.split_at(count);
         let shortfall = of_claims.iter().find_map(|plan| self.shortfall(plan));
         let scan = || of_groups.iter().any(|plan| self.scans(plan)).then(|| GROUP_SCAN.to_owned());
         Ok(shortfall.or_else(scan))
     }
 
-    /// Returns the query plan of each step, line by line, without running it.
-    async fn plans(&self, steps: impl Iterator<Item = &Step>) -> Result<Vec<Vec<String>>, Error> {
-        let given = Values::limit(&self.database.instance, 100);
+    /// Returns the query plan of each statement, line by line, without running it.
+    async fn plans(&self, statements: impl Iterator<Item = Statement>) -> Result<Vec<Vec<String>>, Error> {
         let settings = INDEXES_ONLY.map(|sql| Statement { sql: sql.to_owned(), args: Vec::new() });
-        let explained = steps.map(|step| {
-            let Statement { sql, args } = step.bound(Dialect::Postgres, &given);
-            Statement { sql: format!("EXPLAIN {sql}"), args }
-        });
+        let explained =
+            statements.map(|Statement { sql, args }| Statement { sql: format!("EXPLAIN {sql}"), args });
         let statements: Vec<Statement> = settings.into_iter().chain(explained).collect();
         let answers = self.database.transact("explain the claim", &statements).await?;
         let lines = |answer: Answer| {

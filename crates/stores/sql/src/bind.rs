@@ -1,19 +1,21 @@
-//! The driver-independent part of running a [`Statements`](crate::Statements): values for placeholders, and reading of rows.
+//! The driver-independent part of running a statement: its values, and how the columns of its rows are read.
 //!
-//! Owns: which settlements share a statement, the values of a [`Param`], the JSON that MySQL and SQLite unpack, and the
-//! reading of rows by [`Layout`](crate::Layout). Must not: know a driver. Invariant: a settlement is in exactly one
-//! group, and no key appears twice in a group.
+//! Must not: know a driver.
 
-mod given;
+pub mod params;
 mod tsid;
+mod values;
 
 #[cfg(test)]
 mod tests;
 
-pub use crate::claim::row::{claimed, count, fields, in_order, joined, key, lease, whole};
-pub use crate::settle::batches::{Group, group};
-pub use given::{Groups, Moves, Share, Shares, Values, json_ids, json_texts, text, value, without_nul};
+pub use crate::claim::params::Claiming;
+pub use crate::claim::row::{count, in_order, key, whole};
+pub use crate::settle::params::{Leases, Settlements};
+pub use params::{Ids, Limit};
 pub use tsid::tsid;
+pub(crate) use values::json;
+pub use values::{json_ids, json_texts, text, without_nul};
 
 /// Returns a worker id that is unique per start, so that a restarted worker never treats a dead worker's leases as its
 /// own.

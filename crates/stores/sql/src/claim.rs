@@ -3,7 +3,8 @@
 pub(crate) mod columns;
 pub(crate) mod join;
 pub(crate) mod lost;
-mod next_due;
+pub(crate) mod next_due;
+pub(crate) mod params;
 pub(crate) mod row;
 pub(crate) mod statements;
 mod tally;
@@ -11,30 +12,30 @@ mod tally;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use postrider_contract::StateId;
 use postrider_seams::row::{ClaimedRow, Fields, Lease, RowId, Value};
 use postrider_seams::store::Error;
 
-use crate::bind::{self, Values};
-use crate::driver::{Driver, Output};
+use crate::bind::{Ids, Limit};
+use crate::claim::params::Claiming;
+use crate::driver::Driver;
 use crate::groups::cursor;
 use crate::open_table::OpenTable;
-use crate::pools::cache::Free;
+use crate::pools::cache::UnorderedRows;
 
 impl OpenTable {
     /// Claims up to `limit` rows: free rows and ordered groups.
     pub async fn claim(&self, on: &impl Driver, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
-        self.claim_free(on, limit, Free::All).await
+        self.claim_free(on, limit, UnorderedRows::All).await
     }
 
     pub(crate) async fn claim_free(
         &self,
         on: &impl Driver,
         limit: u32,
-        free: Free,
+        free: UnorderedRows,
     ) -> Result<Vec<ClaimedRow>, Error> {
         self.kept_error()?;
-        self.keep_known(on).await?;
+        self.refresh_cache(on).await?;
         let mut claimed = match &self.statements.groups {
             None => self.claim_rows(on, limit, free).await?,
             Some(groups) => self.claim_both(on, groups, limit, free).await?,
@@ -49,36 +50,33 @@ impl OpenTable {
         &self,
         on: &impl Driver,
         limit: u32,
-        free: Free,
+        free: UnorderedRows,
     ) -> Result<Vec<ClaimedRow>, Error> {
         match (&self.statements.shares, free) {
             (Some(shares), _) => return self.claim_shares(on, shares, limit, free).await,
-            (None, Free::OfPools) => return Ok(Vec::new()),
-            (None, Free::All) => {}
+            (None, UnorderedRows::OfPools) => return Ok(Vec::new()),
+            (None, UnorderedRows::All) => {}
         }
         let mut claimed: Vec<ClaimedRow> = Vec::new();
-        for (index, script) in self.statements.claim.iter().enumerate() {
+        for script in &self.statements.claim {
             let left = limit.saturating_sub(count(&claimed));
             if left == 0 {
                 break;
             }
-            let given = Values { claim_time: self.claim_time(), ..Values::limit(on.owner(), left) };
-            let done = match on.run("claim rows", script, &given).await {
-                Ok(done) => done,
+            match on.fetch("claim rows", script, self.claiming(Limit(left))).await {
+                Ok(rows) => claimed.extend(self.now_held(rows)),
                 Err(error) if !claimed.is_empty() => {
                     self.keep_error(error);
                     break;
                 }
                 Err(error) => return Err(error),
-            };
-            claimed.extend(self.read_claimed(done, self.claimed_from(index)));
+            }
         }
         Ok(claimed)
     }
 
-    /// MySQL: the column in which a pick yields the claim time.
-    pub(crate) fn claim_time(&self) -> Option<usize> {
-        self.statements.layout.claim_time.map(|fence| fence + 1)
+    pub(crate) fn claiming<P>(&self, params: P) -> Claiming<P> {
+        Claiming::new(&self.statements.layout, params)
     }
 
     /// Loads the message fields of leased rows, in the order of `leases`; `None` for a row that no longer exists.
@@ -86,15 +84,10 @@ impl OpenTable {
         let mut found: HashMap<RowId, Fields> = HashMap::with_capacity(leases.len());
         for part in leases.chunks(self.batch) {
             let ids: Vec<RowId> = part.iter().map(|lease| lease.id.clone()).collect();
-            let mut joined = self.joined(on, ids.clone()).await?;
-            let given = Values::ids(on.owner(), ids);
-            for mut row in on.run("load message columns", &self.statements.load, &given).await?.into_rows() {
-                if let Some((id, fields)) =
-                    bind::fields(&self.statements.layout, |at| taken_from(&mut row, at))
-                {
-                    let more = joined.remove(&id);
-                    found.insert(id, self.with_joined(fields, more));
-                }
+            let mut joined = self.joined(on, &ids).await?;
+            for (id, fields) in on.fetch("load message columns", &self.statements.load, Ids(&ids)).await? {
+                let more = joined.remove(&id);
+                found.insert(id, self.with_joined(fields, more));
             }
         }
         Ok(leases.iter().map(|lease| found.remove(&lease.id)).collect())
@@ -109,32 +102,14 @@ impl OpenTable {
         if let Some(wait) = self.rate_wait(on).await? {
             return Ok(Some(wait));
         }
-        let given = Values::limit(on.owner(), 1);
-        let done = on.run("find the next due row", &self.statements.next_due, &given).await?;
-        Ok(match done.first() {
-            Value::Int(micros) => Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0))),
-            _ => None,
-        })
+        let next = on.fetch("find the next due row", &self.statements.next_due, ()).await?;
+        Ok(next.into_iter().next().flatten())
     }
 
-    pub(crate) fn read_claimed(&self, mut done: Output, from: Option<StateId>) -> Vec<ClaimedRow> {
-        let order = std::mem::take(&mut done.order);
-        let mut claimed = Vec::new();
-        for mut row in done.into_rows() {
-            let read = bind::claimed(&self.statements.layout, from, |at| taken_from(&mut row, at));
-            if read.is_none() {
-                tracing::error!("a claimed row has no readable key; it is left to its lease");
-            }
-            claimed.extend(read);
-        }
+    /// Returns claimed rows, whose leases are known again if an extension got no answer.
+    pub(crate) fn now_held(&self, claimed: Vec<ClaimedRow>) -> Vec<ClaimedRow> {
         self.unanswered.forget(claimed.iter().map(|row| &row.lease.id));
-        if order.is_empty() { claimed } else { bind::in_order(claimed, &order) }
-    }
-
-    /// The state from which a script claims; there is either one script per ready state, or one for all of them.
-    fn claimed_from(&self, script: usize) -> Option<StateId> {
-        let each = self.statements.claim.len() == self.stage.ready.len();
-        each.then(|| self.stage.ready.get(script).copied()).flatten()
+        claimed
     }
 
     /// Adds the joined fields. The rows are already claimed: if the join fails, they come without their fields, and
@@ -144,9 +119,9 @@ impl OpenTable {
             return;
         }
         for part in claimed.chunks_mut(self.batch) {
-            let ids =
-                part.iter().filter(|row| row.fields.is_some()).map(|row| row.lease.id.clone()).collect();
-            let joined = self.joined(on, ids).await;
+            let inline = part.iter().filter(|row| row.fields.is_some());
+            let ids: Vec<RowId> = inline.map(|row| row.lease.id.clone()).collect();
+            let joined = self.joined(on, &ids).await;
             for row in part {
                 let fields = row.fields.take();
                 row.fields = match &joined {
@@ -157,13 +132,11 @@ impl OpenTable {
         }
     }
 
-    async fn joined(&self, on: &impl Driver, ids: Vec<RowId>) -> Result<HashMap<RowId, Vec<Value>>, Error> {
+    async fn joined(&self, on: &impl Driver, ids: &[RowId]) -> Result<HashMap<RowId, Vec<Value>>, Error> {
         let Some(script) = self.statements.join.as_ref().filter(|_| !ids.is_empty()) else {
             return Ok(HashMap::new());
         };
-        let rows = on.run("read joined rows", script, &Values::ids(on.owner(), ids)).await?.into_rows();
-        let read = |mut row: Vec<Value>| bind::joined(&self.statements.layout, |at| taken_from(&mut row, at));
-        Ok(rows.into_iter().filter_map(read).collect())
+        Ok(on.fetch("read joined rows", script, Ids(ids)).await?.into_iter().collect())
     }
 
     fn with_joined(&self, own: Fields, more: Option<Vec<Value>>) -> Fields {
@@ -179,9 +152,4 @@ impl OpenTable {
 
 pub(crate) fn count(claimed: &[ClaimedRow]) -> u32 {
     u32::try_from(claimed.len()).unwrap_or(u32::MAX)
-}
-
-/// Moves a value out of its row; NULL past the end.
-pub(crate) fn taken_from(row: &mut [Value], at: usize) -> Value {
-    row.get_mut(at).map(std::mem::take).unwrap_or_default()
 }

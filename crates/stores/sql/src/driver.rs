@@ -8,7 +8,7 @@
 
 pub mod errors;
 pub mod execute;
-mod list;
+pub(crate) mod list;
 mod over_sqlx;
 pub mod pool;
 mod retry;
@@ -17,17 +17,15 @@ mod script;
 use std::ops::DerefMut;
 use std::time::Duration;
 
-use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 
 pub use retry::{Retries, Retry};
-pub use script::Output;
 
 use self::errors::DriverErrors;
 use self::execute::{Answer, Statement};
 use self::pool::{Connect, Pool};
-use self::script::Scripts;
-use crate::bind::Values;
+use self::script::{ScriptOutput, Scripts};
+use crate::typed::{Columns, Params, Row, TypedScript};
 use crate::{Dialect, Script};
 
 /// Whether a call writes. Only SQLite distinguishes: reads do not wait for its one writer.
@@ -106,46 +104,77 @@ pub trait Driver: Clone + Send + Sync + 'static {
         Self::DIALECT
     }
 
-    /// Runs scripts one after another in one transaction.
+    /// Runs a script in a transaction, and returns its rows.
     ///
     /// `doing` completes "could not …" in error messages.
-    fn run_all(
+    fn fetch<P: Params, S: TypedScript<P>>(
         &self,
         doing: &str,
-        scripts: &[(&Script, Values<'_>)],
-    ) -> impl Future<Output = Result<Vec<Output>, Error>> + Send {
-        async move { call(self, doing, &Scripts(scripts)).await }
+        script: &S,
+        params: P,
+    ) -> impl Future<Output = Result<Vec<S::Row>, Error>> + Send {
+        async move { Ok(self.run(doing, script, params).await?.0) }
     }
 
-    /// Runs one script in a transaction.
-    fn run(
+    /// Returns also the parameters, with what they kept of the script's steps.
+    fn run<P: Params, S: TypedScript<P>>(
         &self,
         doing: &str,
-        script: &Script,
-        given: &Values<'_>,
-    ) -> impl Future<Output = Result<Output, Error>> + Send {
-        async move { Ok(self.run_all(doing, &[(script, given.clone())]).await?.pop().unwrap_or_default()) }
+        script: &S,
+        params: P,
+    ) -> impl Future<Output = Result<(Vec<S::Row>, P), Error>> + Send {
+        async move {
+            let calls = [(script.script(), params)];
+            let work = Scripts { calls: &calls, access: script.access() };
+            let (output, params) = call(self, doing, &work).await?.pop().expect("one result per script");
+            Ok((rows_of(script, output), params))
+        }
+    }
+
+    /// Runs scripts one after another in one transaction, and returns the rows of each.
+    fn fetch_all<P: Params, S: TypedScript<P>>(
+        &self,
+        doing: &str,
+        calls: &[(&S, P)],
+    ) -> impl Future<Output = Result<Vec<Vec<S::Row>>, Error>> + Send {
+        async move {
+            let scripts: Vec<(&Script, P)> =
+                calls.iter().map(|(script, params)| (script.script(), params.clone())).collect();
+            let done = call(self, doing, &Scripts { calls: &scripts, access: Access::Write }).await?;
+            let rows = calls.iter().zip(done).map(|((script, _), (output, _))| rows_of(*script, output));
+            Ok(rows.collect())
+        }
+    }
+
+    /// Runs one statement, and returns its rows.
+    fn rows(
+        &self,
+        doing: &str,
+        access: Access,
+        statement: Statement,
+    ) -> impl Future<Output = Result<Vec<Row>, Error>> + Send {
+        execute::rows(self, doing, access, statement)
     }
 
     /// Runs one statement on the internal tables; returns `None` if the table does not exist.
-    fn query(
+    fn internal(
         &self,
         doing: &str,
-        sql: &'static str,
-        args: Vec<Value>,
-    ) -> impl Future<Output = Result<Option<Vec<Vec<Value>>>, Error>> + Send {
-        execute::internal(self, doing, Access::Write, sql, args)
+        access: Access,
+        statement: Statement,
+    ) -> impl Future<Output = Result<Option<Vec<Row>>, Error>> + Send {
+        execute::internal(self, doing, access, statement)
     }
+}
 
-    /// Runs a statement that only reads, without waiting for writers.
-    fn read(
-        &self,
-        doing: &str,
-        sql: &'static str,
-        args: Vec<Value>,
-    ) -> impl Future<Output = Result<Option<Vec<Vec<Value>>>, Error>> + Send {
-        execute::internal(self, doing, Access::Read, sql, args)
+/// Reads the rows of a result; those without a usable key are left out.
+fn rows_of<P: Params, S: TypedScript<P>>(script: &S, output: ScriptOutput) -> Vec<S::Row> {
+    let rows = output.rows.into_iter();
+    let mut rows: Vec<S::Row> = rows.filter_map(|row| script.read(Columns::new(row))).collect();
+    if !output.order.is_empty() {
+        script.sort(&mut rows, &output.order);
     }
+    rows
 }
 
 /// What a call does on its connection.
@@ -155,7 +184,7 @@ pub(crate) trait Work: Sync {
     fn access(&self) -> Access;
 
     /// Whether the work needs no explicit transaction where a single statement needs none.
-    fn is_single(&self, dialect: Dialect) -> bool;
+    fn is_single(&self) -> bool;
 
     /// Runs the statements; after a collision it is called again.
     fn run<D: Driver>(
@@ -188,7 +217,7 @@ async fn run_on<D: Driver, W: Work>(
     connection: &mut D::Connection,
     work: &W,
 ) -> Result<W::Output, D::Error> {
-    if driver.runs_alone() && work.is_single(D::DIALECT) {
+    if driver.runs_alone() && work.is_single() {
         return work.run(driver, connection).await;
     }
     let mut transaction = driver.begin(connection, work.access()).await?;

@@ -2,6 +2,8 @@
 
 pub(crate) mod cursor;
 pub(crate) mod order;
+pub(crate) mod params;
+pub(crate) mod scripts;
 mod statements;
 
 use std::collections::HashSet;
@@ -10,16 +12,17 @@ use postrider_seams::row::ClaimedRow;
 use postrider_seams::store::Error;
 use tokio::time::Instant;
 
-use self::cursor::{GroupSearch, Left};
-use crate::GroupClaim;
-use crate::bind::{Groups, Shares, Values};
+use self::cursor::{CursorMove, GroupSearch, SearchPlan};
+use self::params::{GroupClaimParams, GroupSearchParams};
+use self::scripts::GroupClaim;
 use crate::claim::count;
-use crate::driver::{Driver, Output};
+use crate::driver::Driver;
 use crate::open_table::OpenTable;
-use crate::pools::cache::Free;
+use crate::pools::cache::UnorderedRows;
+use crate::pools::permits::PoolPermits;
 
 /// Approximate number of groups that one claim reads from the group cursor on; the next claim continues there.
-const LOOKED_AT_MOST: u32 = 2000;
+const MAX_GROUPS_READ: u32 = 2000;
 
 /// Maximum number of transactions per claim.
 const ROUNDS: u32 = 8;
@@ -32,9 +35,9 @@ impl OpenTable {
         on: &impl Driver,
         groups: &GroupClaim,
         limit: u32,
-        free: Free,
+        free: UnorderedRows,
     ) -> Result<Vec<ClaimedRow>, Error> {
-        let half = limit.saturating_add(u32::from(self.group_cursor.flip())) / 2;
+        let half = limit.saturating_add(u32::from(self.group_cursor.odd_row_to_groups())) / 2;
         let mut claimed = self.claim_rows(on, half, free).await?;
         let more_free = count(&claimed) >= half;
         for ordered in [true, false] {
@@ -68,14 +71,14 @@ impl OpenTable {
     ) -> Result<Vec<ClaimedRow>, Error> {
         let pools = self.pools_of_groups(on).await?;
         let mut claimed: Vec<ClaimedRow> = Vec::new();
-        let (mut looked, mut whole_turn) = (0, false);
+        let (mut read, mut full_round) = (0, false);
         for round in 0..ROUNDS {
             let left = limit.saturating_sub(count(&claimed));
-            if left == 0 || whole_turn || looked >= LOOKED_AT_MOST {
+            if left == 0 || full_round || read >= MAX_GROUPS_READ {
                 break;
             }
-            let asked = self.group_cursor.plan(on.dialect(), left, groups.run, round);
-            let (look, got) = match self.claim_round(on, groups, &asked, &pools, left).await {
+            let plan = self.group_cursor.plan(on.dialect(), left, groups.run, round);
+            let (search, got) = match self.claim_round(on, groups, &plan, &pools, left).await {
                 Ok(found) => found,
                 Err(error) if !claimed.is_empty() => {
                     self.keep_error(error);
@@ -83,16 +86,16 @@ impl OpenTable {
                 }
                 Err(error) => return Err(error),
             };
-            self.group_cursor.moved(&look.left);
+            self.group_cursor.moved(&search.cursor);
             let keys: HashSet<_> =
                 got.iter().filter_map(|row| row.group.as_ref().map(|group| &group.key)).collect();
             self.group_cursor.yielded(count(&got), u32::try_from(keys.len()).unwrap_or(u32::MAX));
-            looked += look.seen;
-            // From the middle of the ring to its end is not yet a full round.
-            whole_turn = look.left == Left::Turned && (asked.cursor.is_none() || round > 0);
+            read += search.seen;
+            // From a group in the middle to the last one is not yet a full round.
+            full_round = search.cursor == CursorMove::Wrapped && (plan.cursor.is_none() || round > 0);
             claimed.extend(got);
         }
-        self.group_cursor.ended(count(&claimed) < limit && !whole_turn);
+        self.group_cursor.ended(count(&claimed) < limit && !full_round);
         Ok(claimed)
     }
 
@@ -100,46 +103,34 @@ impl OpenTable {
         &self,
         on: &impl Driver,
         groups: &GroupClaim,
-        asked: &Groups,
-        pools: &Shares,
+        plan: &SearchPlan,
+        permits: &PoolPermits,
         limit: u32,
     ) -> Result<(GroupSearch, Vec<ClaimedRow>), Error> {
-        let scripts = match (asked.cursor.is_some(), pools.limited.is_empty()) {
-            (true, true) => &groups.after,
-            (false, true) => &groups.first,
-            (true, false) => &groups.limited_after,
-            (false, false) => &groups.limited_first,
-        };
-        let given = Values {
-            groups: asked.clone(),
-            shares: pools.clone(),
-            claim_time: self.claim_time(),
-            ..Values::limit(on.owner(), limit)
-        };
-        let mut done = Output::default();
+        let scripts = groups.scripts(plan.cursor.is_some(), permits.has_limits());
+        let params = GroupSearchParams { plan: plan.clone(), permits: permits.clone() };
         let started = Instant::now();
-        if let Some(look) = scripts.first() {
-            done = on.run("find groups", look, &given).await?;
-        }
-        let finding = done.finding;
-        let look = GroupSearch::read(on.dialect(), asked, &done.groups);
-        if let Some(take) = scripts.get(1) {
-            if look.groups.is_empty() {
-                return Ok((look, Vec::new()));
+        let mut before = None;
+        let (mut keys, mut heads) = (Vec::new(), Vec::new());
+        if let Some(find) = &scripts.find {
+            let rows = on.fetch("find groups", find, params.clone()).await?;
+            let read = GroupSearch::read(on.dialect(), plan, &rows);
+            if read.groups.is_empty() {
+                return Ok((read, Vec::new()));
             }
-            let groups = Groups { found: look.groups.clone(), ..asked.clone() };
-            let given = Values { groups, ids: look.heads.clone(), ..given };
-            done = on.run("claim groups", take, &given).await?;
+            (keys, heads) = (read.groups.clone(), read.heads.clone());
+            before = Some((read, started.elapsed()));
         }
-        let from = match self.stage.ready.as_slice() {
-            [only] => Some(*only),
-            _ => None,
-        };
-        let rows = self.read_claimed(done, from);
+        let claim = self.claiming(GroupClaimParams::new(params, limit, keys, heads));
+        let (rows, done) = on.run("claim groups", &scripts.take, claim).await?;
+        let rows = self.now_held(rows);
+        let (search, finding) = before.unwrap_or_else(|| {
+            (GroupSearch::read(on.dialect(), plan, &done.params.found), done.params.finding)
+        });
         // Short claims do not show what a backlog costs.
         if count(&rows) >= limit {
             self.group_cursor.spent(finding, started.elapsed().saturating_sub(finding));
         }
-        Ok((look, rows))
+        Ok((search, rows))
     }
 }

@@ -1,23 +1,23 @@
 //! Runs the verbs of operators: counts, requeue, cancel, release, lag.
 
-mod statements;
+pub(crate) mod statements;
 
 use postrider_seams::inspect::{COUNT_LIMIT, Lag, SelectedRows, StateCount};
-use postrider_seams::row::{RowId, Value};
+use postrider_seams::row::RowId;
 use postrider_seams::store::{Class, Error};
 
-use crate::Script;
-use crate::bind::{self, Values};
+use crate::bind::Ids;
 use crate::driver::Driver;
+use crate::inspect::statements::{Changed, MoveChanged};
 use crate::open_table::OpenTable;
+use crate::render::moves::MoveNamed;
 
 impl OpenTable {
     /// Counts the rows of each state, up to a limit.
     pub async fn census(&self, on: &impl Driver) -> Result<Vec<StateCount>, Error> {
         let mut counts = Vec::with_capacity(self.statements.inspect.census.len());
         for (state, script) in &self.statements.inspect.census {
-            let done = on.run("count rows", script, &counting(on)).await?;
-            let rows = bind::count(&done.first());
+            let rows = on.fetch("count rows", script, ()).await?.pop().unwrap_or(0);
             counts.push(StateCount {
                 state: state.clone(),
                 rows: rows.min(COUNT_LIMIT),
@@ -47,16 +47,8 @@ impl OpenTable {
 
     /// Returns how long the oldest due row and the oldest claim have waited.
     pub async fn lag(&self, on: &impl Driver) -> Result<Lag, Error> {
-        let done = on.run("measure the lag", &self.statements.inspect.lag, &counting(on)).await?;
-        let row = done.into_rows().into_iter().next().unwrap_or_default();
-        let seconds = |at: usize| match row.get(at) {
-            Some(Value::Float(seconds)) => Some(*seconds),
-            #[expect(clippy::cast_precision_loss, reason = "a lag past 2^52 s is not one")]
-            Some(Value::Int(seconds)) => Some(*seconds as f64),
-            Some(Value::Text(seconds)) => seconds.parse().ok(),
-            _ => None,
-        };
-        Ok(Lag { oldest_due_seconds: seconds(0), oldest_claim_seconds: seconds(1) })
+        let lag = on.fetch("measure the lag", &self.statements.inspect.lag, ()).await?.pop();
+        Ok(lag.unwrap_or(Lag { oldest_due_seconds: None, oldest_claim_seconds: None }))
     }
 
     async fn operate(
@@ -64,8 +56,8 @@ impl OpenTable {
         on: &impl Driver,
         verb: &str,
         which: &SelectedRows,
-        by_ids: &[(String, Script)],
-        by_state: &[(String, Script)],
+        by_ids: &[(String, MoveNamed)],
+        by_state: &[(String, MoveChanged)],
     ) -> Result<u64, Error> {
         if by_ids.is_empty() {
             let name = &self.contract.name;
@@ -80,8 +72,7 @@ impl OpenTable {
                 let mut moved = 0;
                 for part in keys.chunks(self.batch) {
                     for (_, script) in by_ids {
-                        moved +=
-                            on.run(&doing, script, &Values::ids(on.owner(), part.to_vec())).await?.moved();
+                        moved += on.fetch(&doing, script, Ids(part)).await?.len() as u64;
                     }
                 }
                 Ok(moved)
@@ -91,9 +82,8 @@ impl OpenTable {
                     .iter()
                     .find(|(from, _)| from == state)
                     .ok_or_else(|| no_such_move(verb, state, by_state))?;
-                let since = since.map(|since| since.as_secs_f64());
-                let given = Values { since, ..Values::limit(on.owner(), *limit) };
-                Ok(on.run(&doing, script, &given).await?.moved())
+                let changed = Changed { limit: *limit, since: since.map(|since| since.as_secs_f64()) };
+                Ok(on.fetch(&doing, script, changed).await?.len() as u64)
             }
         }
     }
@@ -116,13 +106,7 @@ impl OpenTable {
     }
 }
 
-/// One more than the limit shows that there are more rows.
-fn counting(on: &impl Driver) -> Values<'_> {
-    let limit = u32::try_from(COUNT_LIMIT + 1).expect("the limit is small");
-    Values::limit(on.owner(), limit)
-}
-
-fn no_such_move(verb: &str, state: &str, by_state: &[(String, Script)]) -> Error {
+fn no_such_move(verb: &str, state: &str, by_state: &[(String, MoveChanged)]) -> Error {
     let from: Vec<&str> = by_state.iter().map(|(from, _)| from.as_str()).collect();
     Error::new(
         Class::Permanent,

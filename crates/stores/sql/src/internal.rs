@@ -101,83 +101,33 @@ pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
     ]
 }
 
-/// Returns the statement that takes or renews a lock. Binds name, owner, seconds (a float).
-///
-/// The lock is held if [`lock_owner`] then returns the owner; PostgreSQL and SQLite return a row exactly if it is held.
-pub fn lock_take(dialect: Dialect) -> &'static str {
+/// The current time, as the internal tables keep it.
+pub(crate) fn now(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Postgres => {
-            "INSERT INTO postrider_locks AS l (name, owner, expires_at) \
-             VALUES ($1, $2, now() + make_interval(secs => $3)) \
-             ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
-             WHERE l.owner = excluded.owner OR l.expires_at < now() RETURNING owner"
-        }
-        // MySQL assigns from left to right: the time is decided by the previous owner.
-        Dialect::Mysql => {
-            "INSERT INTO postrider_locks (name, owner, expires_at) \
-             VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND) \
-             ON DUPLICATE KEY UPDATE \
-             expires_at = IF(owner = VALUES(owner) OR expires_at < UTC_TIMESTAMP(6), VALUES(expires_at), expires_at), \
-             owner = IF(expires_at = VALUES(expires_at), VALUES(owner), owner)"
-        }
-        Dialect::Sqlite => {
-            "INSERT INTO postrider_locks (name, owner, expires_at) \
-             VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ? || ' seconds')) \
-             ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
-             WHERE owner = excluded.owner OR expires_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now') RETURNING owner"
-        }
+        Dialect::Postgres => "now()",
+        Dialect::Mysql => "UTC_TIMESTAMP(6)",
+        Dialect::Sqlite => "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
     }
 }
 
-/// Returns the query for the current holder of a lock. Binds its name; yields the owner.
-pub fn lock_owner(dialect: Dialect) -> &'static str {
+/// The time this number of days ago, as the internal tables keep it.
+pub(crate) fn ago(dialect: Dialect, days: u32) -> String {
     match dialect {
-        Dialect::Postgres => "SELECT owner FROM postrider_locks WHERE name = $1 AND expires_at >= now()",
-        Dialect::Mysql => {
-            "SELECT owner FROM postrider_locks WHERE name = ? AND expires_at >= UTC_TIMESTAMP(6)"
-        }
-        Dialect::Sqlite => {
-            "SELECT owner FROM postrider_locks \
-             WHERE name = ? AND expires_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
-        }
+        Dialect::Postgres => format!("now() - interval '{days} days'"),
+        Dialect::Mysql => format!("UTC_TIMESTAMP(6) - INTERVAL {days} DAY"),
+        Dialect::Sqlite => format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-{days} days')"),
     }
 }
 
-/// Returns the statement that releases a lock. Binds name, owner.
-pub fn lock_give(dialect: Dialect) -> &'static str {
+/// The end of an insert that overwrites these columns of an existing row.
+pub(crate) fn upsert(dialect: Dialect, key: &str, columns: &[&str]) -> String {
+    let set = |value: fn(&str) -> String| {
+        columns.iter().map(|column| format!("{column} = {}", value(column))).collect::<Vec<_>>().join(", ")
+    };
     match dialect {
-        Dialect::Postgres => "DELETE FROM postrider_locks WHERE name = $1 AND owner = $2",
-        Dialect::Mysql | Dialect::Sqlite => "DELETE FROM postrider_locks WHERE name = ? AND owner = ?",
-    }
-}
-
-/// Returns the query whether a lane is paused. Binds its name; yields 1 or 0, or no row if it was never paused or
-/// resumed.
-pub fn lane_paused(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Postgres => {
-            "SELECT (CASE WHEN paused THEN 1 ELSE 0 END)::bigint FROM postrider_lanes WHERE lane = $1"
-        }
-        Dialect::Mysql => "SELECT CAST(paused AS SIGNED) FROM postrider_lanes WHERE lane = ?",
-        Dialect::Sqlite => "SELECT paused FROM postrider_lanes WHERE lane = ?",
-    }
-}
-
-/// Returns the statement that pauses or resumes a lane. Binds its name and the flag.
-pub fn lane_set(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Postgres => {
-            "INSERT INTO postrider_lanes (lane, paused, changed_at) VALUES ($1, $2, now()) \
-             ON CONFLICT (lane) DO UPDATE SET paused = excluded.paused, changed_at = excluded.changed_at"
-        }
-        Dialect::Mysql => {
-            "INSERT INTO postrider_lanes (lane, paused, changed_at) VALUES (?, ?, UTC_TIMESTAMP(6)) \
-             ON DUPLICATE KEY UPDATE paused = VALUES(paused), changed_at = VALUES(changed_at)"
-        }
-        Dialect::Sqlite => {
-            "INSERT INTO postrider_lanes (lane, paused, changed_at) \
-             VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) \
-             ON CONFLICT (lane) DO UPDATE SET paused = excluded.paused, changed_at = excluded.changed_at"
+        Dialect::Mysql => format!(" ON DUPLICATE KEY UPDATE {}", set(|column| format!("VALUES({column})"))),
+        Dialect::Postgres | Dialect::Sqlite => {
+            format!(" ON CONFLICT ({key}) DO UPDATE SET {}", set(|column| format!("excluded.{column}")))
         }
     }
 }

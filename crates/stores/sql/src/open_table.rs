@@ -11,7 +11,7 @@ use crate::claim::join;
 use crate::claim::lost::KeptError;
 use crate::groups::cursor::GroupCursor;
 use crate::pools::cache::PoolCache;
-use crate::settle::unanswered::Unanswered;
+use crate::settle::unanswered::UnansweredExtensions;
 use crate::verify::missing;
 use crate::{Dialect, Shape, Statements, render};
 
@@ -38,7 +38,7 @@ pub struct OpenTable {
     /// The error of a claim that still returned rows.
     pub(crate) kept_error: Arc<KeptError>,
     /// The leases whose last extension has no answer.
-    pub(crate) unanswered: Arc<Unanswered>,
+    pub(crate) unanswered: Arc<UnansweredExtensions>,
 }
 
 impl OpenTable {

@@ -3,13 +3,13 @@
 pub(crate) mod statements;
 
 use postrider_seams::produce::KEY;
-use postrider_seams::row::{Detail, Lease, RowId, Value};
-use postrider_seams::store::{Class, Error, Settlement};
+use postrider_seams::row::{Detail, Value};
+use postrider_seams::store::{Class, Error};
 
-use crate::bind::{Values, tsid};
+use crate::bind::tsid;
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
-use crate::produce::statements::{needs_key, produce};
+use crate::produce::statements::{NewRow, needs_key, produce};
 
 impl OpenTable {
     /// Inserts one row, ready for the stage, and returns its key.
@@ -17,29 +17,14 @@ impl OpenTable {
         let names: Vec<&str> = fields.keys().map(String::as_str).filter(|name| *name != KEY).collect();
         let script = produce(&self.contract, &self.stage, on.dialect(), &self.shape, &names)
             .map_err(|problem| Error::new(Class::Permanent, format!("can't write a row: {problem}")))?;
-        let mut envelope = fields.clone();
+        let mut fields = fields.clone();
         if needs_key(&self.contract, &self.shape) {
             let id = self.shape.column(&self.contract.table.id);
             let fresh = || Value::Text(fresh_key(id.map_or("", |id| id.sql_type.as_str())));
-            envelope.entry(KEY.to_owned()).or_insert_with(fresh);
+            fields.entry(KEY.to_owned()).or_insert_with(fresh);
         }
-        // The values are bound like those of a settlement, so that there is one code path for params.
-        let carrier = Settlement {
-            lease: Lease { id: RowId::Int(0), fence: Box::default() },
-            transition: postrider_contract::Transition::Delivered,
-            delay: std::time::Duration::ZERO,
-            reason: None,
-            receipt: None,
-            envelope,
-            outcome: Detail::new(),
-            releases: Vec::new(),
-        };
-        let done = on.run("write a row", &script, &Values::settlements(on.owner(), vec![&carrier])).await?;
-        match done.first() {
-            Value::Text(key) => Ok(key),
-            Value::Int(key) => Ok(key.to_string()),
-            _ => Err(Error::new(Class::Permanent, "a row was written, but its key did not come back")),
-        }
+        let key = on.fetch("write a row", &script, NewRow(&fields)).await?.pop();
+        key.ok_or_else(|| Error::new(Class::Permanent, "a row was written, but its key did not come back"))
     }
 }
 

@@ -92,6 +92,18 @@ pub enum Param {
     Permits,
 }
 
+impl Param {
+    /// Returns the text that stands for a list on MySQL until its length is known; for other parameters the placeholder.
+    pub(crate) fn marker(&self) -> &'static str {
+        match self {
+            Self::Ids => "{ids}",
+            Self::Held => "{held}",
+            Self::Pools => "{pools}",
+            _ => "?",
+        }
+    }
+}
+
 /// A value of a settlement, one per row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Field {

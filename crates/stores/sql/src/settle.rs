@@ -1,8 +1,9 @@
 //! Runs settle and extend: moves guarded by the fence, one script per group.
 
 pub(crate) mod batches;
+pub(crate) mod params;
 pub(crate) mod recipients;
-mod statements;
+pub(crate) mod statements;
 pub(crate) mod unanswered;
 
 use std::collections::HashMap;
@@ -10,11 +11,11 @@ use std::collections::HashMap;
 use postrider_seams::row::{Lease, RowId};
 use postrider_seams::store::{Class, Error, LeaseResult, Settlement};
 
-use crate::Script;
-use crate::bind::{self, Group, Values};
-use crate::claim::taken_from;
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
+use crate::settle::batches::{SettleBatch, group};
+use crate::settle::params::{Leases, Settlements};
+use crate::settle::statements::{ExtendLeases, SettleRows};
 
 impl OpenTable {
     /// Settles rows, and returns for each whether its lease still held. Errs if the database refuses all of them.
@@ -27,7 +28,7 @@ impl OpenTable {
             return Err(error);
         }
         self.record_late(on, moves, &answers).await?;
-        self.forgive(on, moves, &answers).await;
+        self.clear_crashes(on, moves, &answers).await;
         let back =
             moves.iter().flat_map(|settlement| settlement.releases.iter().map(|lease| lease.id.clone()));
         let own = moves.iter().filter(|settlement| settlement.is_untried());
@@ -72,15 +73,19 @@ impl OpenTable {
         if !(0..moves.len()).any(tried) {
             return Ok(());
         }
-        let groups = bind::group(late, moves, tried, self.batch).unwrap_or_default();
+        let groups = group(late, moves, tried, self.batch).unwrap_or_default();
         for group in groups {
             settle_group(on, group.script, moves, &group.members).await?;
         }
         Ok(())
     }
 
-    fn grouped(&self, moves: &[Settlement], which: impl Fn(usize) -> bool) -> Result<Vec<Group<'_>>, Error> {
-        bind::group(&self.statements.settle, moves, which, self.batch).map_err(|transition| {
+    fn grouped(
+        &self,
+        moves: &[Settlement],
+        which: impl Fn(usize) -> bool,
+    ) -> Result<Vec<SettleBatch<'_>>, Error> {
+        group(&self.statements.settle, moves, which, self.batch).map_err(|transition| {
             let (contract, stage) = (&self.contract.name, &self.stage.name);
             Error::new(
                 Class::Permanent,
@@ -98,21 +103,17 @@ impl OpenTable {
     ) -> Result<LeaseResult, Error> {
         let rest: Vec<Settlement> = settlement.releases.iter().cloned().map(Settlement::released).collect();
         let own = std::slice::from_ref(settlement);
-        let mut scripts: Vec<(&Script, Values<'_>)> = Vec::new();
+        let mut batches: Vec<(&SettleRows, Vec<&Settlement>)> = Vec::new();
         for (moves, groups) in [(&*rest, self.grouped(&rest, |_| true)?), (own, self.grouped(own, |_| true)?)]
         {
-            for group in groups {
-                let members = group.members.iter().map(|at| &moves[*at]).collect();
-                scripts.push((group.script, Values::settlements(on.owner(), members)));
-            }
+            let members = |group: &SettleBatch<'_>| group.members.iter().map(|at| &moves[*at]).collect();
+            batches.extend(groups.iter().map(|group| (group.script, members(group))));
         }
-        match on.run_all("settle a run", &scripts).await {
-            Ok(mut done) => {
-                let rows = done.pop().unwrap_or_default().into_rows();
-                let is_own = |mut row: Vec<_>| {
-                    bind::key(taken_from(&mut row, 0)).as_ref() == Some(&settlement.lease.id)
-                };
-                Ok(if rows.into_iter().any(is_own) { LeaseResult::Held } else { LeaseResult::Lost })
+        let calls: Vec<_> = batches.iter().map(|(script, rows)| (*script, Settlements(rows))).collect();
+        match on.fetch_all("settle a run", &calls).await {
+            Ok(mut settled) => {
+                let is_own = settled.pop().unwrap_or_default().contains(&settlement.lease.id);
+                Ok(if is_own { LeaseResult::Held } else { LeaseResult::Lost })
             }
             // The row itself is at fault: the rows behind it are released, and its lease holds its group.
             Err(error) if error.class == Class::Permanent => {
@@ -150,7 +151,7 @@ impl OpenTable {
     async fn extend_all(
         &self,
         on: &impl Driver,
-        script: &Script,
+        script: &ExtendLeases,
         leases: &[Lease],
     ) -> Result<HashMap<RowId, Lease>, Error> {
         let mut extended = self.extend_once(on, script, leases.iter()).await?;
@@ -163,20 +164,15 @@ impl OpenTable {
     async fn extend_once(
         &self,
         on: &impl Driver,
-        script: &Script,
+        script: &ExtendLeases,
         leases: impl Iterator<Item = &Lease>,
     ) -> Result<HashMap<RowId, Lease>, Error> {
         let mut sorted: Vec<&Lease> = leases.collect();
         sorted.sort_unstable_by(|a, b| a.id.cmp(&b.id));
         let mut extended: HashMap<RowId, Lease> = HashMap::with_capacity(sorted.len());
         for part in sorted.chunks(self.batch) {
-            let given = Values::leases(on.owner(), part.to_vec());
-            let rows = on.run("extend leases", script, &given).await?.into_rows();
-            for mut row in rows {
-                if let Some(lease) = bind::lease(&self.statements.layout, |at| taken_from(&mut row, at)) {
-                    extended.insert(lease.id.clone(), lease);
-                }
-            }
+            let leases = on.fetch("extend leases", script, Leases(part)).await?;
+            extended.extend(leases.into_iter().map(|lease| (lease.id.clone(), lease)));
         }
         Ok(extended)
     }
@@ -198,20 +194,16 @@ struct SettledGroup {
 /// others are settled.
 async fn settle_group(
     on: &impl Driver,
-    script: &Script,
+    script: &SettleRows,
     moves: &[Settlement],
     members: &[usize],
 ) -> Result<SettledGroup, Error> {
     let mut settled = SettledGroup::default();
     let mut todo = vec![members];
     while let Some(part) = todo.pop() {
-        let given = Values::settlements(on.owner(), part.iter().map(|index| &moves[*index]).collect());
-        match on.run("settle rows", script, &given).await {
-            Ok(done) => {
-                let keys =
-                    done.into_rows().into_iter().filter_map(|mut row| bind::key(taken_from(&mut row, 0)));
-                settled.answers.extend(keys.map(|key| (key, LeaseResult::Held)));
-            }
+        let rows: Vec<&Settlement> = part.iter().map(|index| &moves[*index]).collect();
+        match on.fetch("settle rows", script, Settlements(&rows)).await {
+            Ok(keys) => settled.answers.extend(keys.into_iter().map(|key| (key, LeaseResult::Held))),
             Err(error) if error.class == Class::Permanent => {
                 let (refused, accepted) = settled.counts();
                 if part.len() > 1 && (refused < REFUSED_AT_MOST || accepted > 0) {

@@ -142,11 +142,11 @@ impl<T: SqlTable> Store for SqlStore<T> {
     }
 
     async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
-        locks::take(self.database(), name, ttl).await
+        locks::acquire(self.database(), name, ttl).await
     }
 
     async fn unlock(&self, name: &str) -> Result<(), Error> {
-        locks::give(self.database(), name).await
+        locks::release(self.database(), name).await
     }
 
     async fn paused(&self, lane: &str) -> Result<bool, Error> {
@@ -231,7 +231,7 @@ impl<T: SqlTable> Migrate for SqlStore<T> {
 #[async_trait]
 impl<T: SqlTable> Handoff for SqlStore<T> {
     fn may_have_unqueueable_rows(&self) -> bool {
-        self.opened().may_have_unqueueable_rows()
+        self.opened().has_unqueueable_rows()
     }
 
     async fn claim_by_id(&self, rows: &[RowId]) -> Result<PointerClaims, Error> {

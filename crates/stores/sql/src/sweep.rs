@@ -1,22 +1,22 @@
 //! Runs timed maintenance: sweeps and purge.
 
-mod purge;
+pub(crate) mod purge;
 mod statements;
 pub(crate) mod unreadable;
 
 use postrider_seams::store::{Error, SweepKind};
 
-use crate::Script;
-use crate::bind::Values;
+use crate::bind::Limit;
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
+use crate::render::moves::MoveSome;
 
 impl OpenTable {
     /// Runs one sweep on up to `limit` rows, and returns how many moved.
     pub async fn sweep(&self, on: &impl Driver, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         match sweep {
             SweepKind::Exhausted => {
-                self.forget_marks(on).await?;
+                self.delete_old_marks(on).await?;
                 let unreadable = self.end_unreadable(on, limit).await?;
                 Ok(unreadable + moved(on, "sweep rows", self.statements.spent.as_ref(), limit).await?)
             }
@@ -30,7 +30,7 @@ impl OpenTable {
     pub async fn purge(&self, on: &impl Driver, limit: u32) -> Result<u64, Error> {
         let mut purged = 0;
         for script in &self.statements.purge {
-            purged += moved(on, "purge finished rows", Some(script), limit).await?;
+            purged += on.fetch("purge finished rows", script, Limit(limit)).await?.len() as u64;
         }
         Ok(purged)
     }
@@ -40,11 +40,11 @@ impl OpenTable {
 pub(crate) async fn moved(
     on: &impl Driver,
     doing: &str,
-    script: Option<&Script>,
+    script: Option<&MoveSome>,
     limit: u32,
 ) -> Result<u64, Error> {
     match script {
-        Some(script) => Ok(on.run(doing, script, &Values::limit(on.owner(), limit)).await?.moved()),
+        Some(script) => Ok(on.fetch(doing, script, Limit(limit)).await?.len() as u64),
         None => Ok(0),
     }
 }

@@ -1,5 +1,6 @@
 //! Describes what a table guarantees under a contract, from facts that a store has gathered.
 
+mod claim_plan;
 mod duplicates;
 pub mod hazards;
 mod lacks;

@@ -5,8 +5,10 @@ use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
 use postrider_sql::ddl::migrate::{ExistingTable, indexes_from_rows};
-use postrider_sql::driver::Driver as _;
+use postrider_sql::driver::execute::{Arg, Statement};
+use postrider_sql::driver::{Access, Driver as _};
 use postrider_sql::internal::RECIPIENTS;
+use postrider_sql::typed::Row;
 use postrider_sql::verify::hazards::{Constraints, check_expressions, unique_keys};
 use postrider_sql::{Shape, ShapeColumn, internal};
 
@@ -47,8 +49,8 @@ const CASCADES: &str = "SELECT m.name, f.\"from\" FROM sqlite_master AS m, pragm
     AND lower(COALESCE(f.\"to\", ?2)) = lower(?2) AND f.on_delete = 'CASCADE' ORDER BY 1, 2";
 
 async fn cascades(database: &Database, contract: &Contract) -> Result<Vec<(String, String)>, Error> {
-    let args = [&contract.table.name, &contract.table.id].map(|name| Value::Text(name.clone()));
-    let rows = database.query("read foreign keys", CASCADES, args.to_vec()).await?.unwrap_or_default();
+    let names = [contract.table.name.as_str(), &contract.table.id];
+    let rows = catalog(database, "read foreign keys", CASCADES, &names).await?;
     let text = |value: &Value| value.as_text().map(str::to_owned);
     Ok(rows.iter().filter_map(|row| text(row.first()?).zip(text(row.get(1)?))).collect())
 }
@@ -67,8 +69,7 @@ async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>,
     if database.is_missing() {
         return Ok(Vec::new());
     }
-    let table = Value::Text(contract.table.name.clone());
-    let rows = database.query("read the table's indexes", INDEXES, vec![table]).await?.unwrap_or_default();
+    let rows = catalog(database, "read the table's indexes", INDEXES, &[&contract.table.name]).await?;
     let rows = rows.into_iter().filter_map(|row| match row.as_slice() {
         [Value::Text(name), partial, column] => {
             Some((name.clone(), *partial == Value::Int(1), column.as_text().map(str::to_owned)))
@@ -97,13 +98,12 @@ pub async fn constraints(database: &Database, contract: &Contract) -> Result<Con
 }
 
 async fn constraints_of(database: &Database, table: &str) -> Result<Constraints, Error> {
-    let table = || vec![Value::Text(table.to_owned())];
-    let unique = database.query("read the table's keys", UNIQUE, table()).await?.unwrap_or_default();
+    let unique = catalog(database, "read the table's keys", UNIQUE, &[table]).await?;
     let unique = unique_keys(unique.into_iter().filter_map(|row| match row.as_slice() {
         [Value::Text(name), column] => Some((name.clone(), column.as_text().map(str::to_owned))),
         _ => None,
     }));
-    let create = database.query("read the table's constraints", CREATE, table()).await?.unwrap_or_default();
+    let create = catalog(database, "read the table's constraints", CREATE, &[table]).await?;
     let create = create.into_iter().flatten().next();
     let checks = check_expressions(create.as_ref().and_then(Value::as_text).unwrap_or_default());
     Ok(Constraints { unique, checks, ..Constraints::default() })
@@ -118,13 +118,12 @@ pub async fn internal_tables(database: &Database) -> Result<[bool; internal::TAB
     Ok(there)
 }
 
-/// Reads the columns of a table with the writer, which switches the file to WAL mode before a reader uses it.
+/// Reads the columns of a table; empty if it does not exist.
 async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, Error> {
     if database.is_missing() {
         return Ok(Vec::new());
     }
-    let table = Value::Text(table.to_owned());
-    let rows = database.query("read the table's columns", COLUMNS, vec![table]).await?.unwrap_or_default();
+    let rows = catalog(database, "read the table's columns", COLUMNS, &[table]).await?;
     let yes = |value: &Value| matches!(value, Value::Int(1) | Value::Bool(true));
     let column = |row: Vec<Value>| match row.as_slice() {
         [Value::Text(name), sql_type, nullable, has_default] => Some(ShapeColumn {
@@ -135,4 +134,10 @@ async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, E
         _ => None,
     };
     Ok(rows.into_iter().filter_map(column).collect())
+}
+
+/// Runs a catalog query with the writer, which switches the file to WAL mode before a reader uses it.
+async fn catalog(database: &Database, doing: &str, sql: &str, names: &[&str]) -> Result<Vec<Row>, Error> {
+    let args = names.iter().map(|name| Arg::Text(Some((*name).to_owned()))).collect();
+    database.rows(doing, Access::Write, Statement { sql: sql.to_owned(), args }).await
 }

@@ -7,10 +7,11 @@ use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::MigrateOptions;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
-use postrider_sql::bind::Values;
-use postrider_sql::driver::Driver as _;
+use postrider_sql::Dialect;
+use postrider_sql::driver::execute::Statement;
+use postrider_sql::driver::{Access, Driver as _};
+use postrider_sql::typed::Row;
 use postrider_sql::verify::{Facts, Waking};
-use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
 use crate::store::SqliteTable;
@@ -20,8 +21,9 @@ const ROOM: usize = 64 << 10;
 
 impl SqliteTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
-        let version = self.database.query("read the version", "SELECT sqlite_version()", Vec::new()).await?;
-        let version = version.into_iter().flatten().flatten().next();
+        let query = Statement { sql: "SELECT sqlite_version()".to_owned(), args: Vec::new() };
+        let version = self.database.rows("read the version", Access::Write, query).await?;
+        let version = version.into_iter().flatten().next();
         let constraints = shape::constraints(&self.database, &self.opened.contract).await?;
         let facts = Facts {
             hazards: self.opened.hazards(&self.database, &constraints).await?,
@@ -57,11 +59,8 @@ impl SqliteTable {
 
     /// Returns what is wrong with the plan of the claim's first step, which picks the rows.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
-        for step in self.opened.statements.claim.iter().filter_map(|claim| claim.steps.first()) {
-            let sql = format!("EXPLAIN QUERY PLAN {}", step.sql);
-            let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
-            let given = Values::limit(&self.database.instance, 100);
-            let rows = self.database.run("explain the claim", &script, &given).await?.into_rows();
+        for statement in self.opened.picks(&self.database) {
+            let rows = self.plan("explain the claim", statement).await?;
             let details = rows.iter().filter_map(|row| row.last().and_then(Value::as_text));
             for detail in details {
                 if detail.starts_with("SCAN") && !detail.contains("USING") {
@@ -77,12 +76,8 @@ impl SqliteTable {
 
     /// Returns what is wrong with the plan of the search for free groups; its derived tables are small.
     async fn group_scan(&self) -> Result<Option<String>, Error> {
-        let look = self.opened.statements.groups.iter().filter_map(|groups| groups.after.first());
-        for step in look.flat_map(|script| &script.steps) {
-            let sql = format!("EXPLAIN QUERY PLAN {}", step.sql);
-            let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
-            let given = Values::limit(&self.database.instance, 100);
-            let rows = self.database.run("explain the search for groups", &script, &given).await?.into_rows();
+        for statement in self.opened.group_picks(&self.database) {
+            let rows = self.plan("explain the search for groups", statement).await?;
             let mut details = rows.iter().filter_map(|row| row.last().and_then(Value::as_text));
             if details.any(|detail| {
                 detail == "SCAN t" || detail.starts_with("SCAN t ") && !detail.contains("USING")
@@ -91,6 +86,11 @@ impl SqliteTable {
             }
         }
         Ok(None)
+    }
+
+    async fn plan(&self, doing: &str, Statement { sql, args }: Statement) -> Result<Vec<Row>, Error> {
+        let explained = Statement { sql: format!("EXPLAIN QUERY PLAN {sql}"), args };
+        self.database.rows(doing, Access::Write, explained).await
     }
 }
 

@@ -75,8 +75,8 @@ async fn o08_the_claim_of_groups_reads_its_indexes() {
         server.run("ANALYZE TABLE outbox").await;
         let groups = store.opened().statements.groups.as_ref().expect("outbox has groups");
         for scripts in [&groups.first, &groups.after] {
-            let take = &scripts[1].steps;
-            for step in scripts[0].steps.iter().chain(&take[..2]) {
+            let find = scripts.find.as_ref().expect("a search before the transaction");
+            for step in find.script.steps.iter().chain(&scripts.take.script.steps[..2]) {
                 let plan = plan(&server, step).await;
                 let of_table: Vec<_> = plan.iter().filter(|line| line[0] == "t").collect();
                 assert!(!of_table.is_empty(), "{plan:?}");

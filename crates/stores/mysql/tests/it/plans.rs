@@ -112,19 +112,19 @@ async fn j03_j09_no_poller_and_no_claim_reads_the_backlog() {
         let shares = program.shares.as_ref().expect("it has shares");
         let pools = shares.pools.as_ref().expect("it has pools");
         let mut scripts: Vec<(&str, &Script)> = vec![
-            ("shares", &shares.first),
-            ("more shares", &shares.after),
-            ("claim of shares", &shares.take),
-            ("claim of shares of limited pools", &pools.take),
-            ("pools", &pools.state),
-            ("claim by key", &handoff.claim),
-            ("standing", &handoff.standing),
-            ("next due", &program.next_due),
-            ("reclaim", &program.reclaim.as_ref().expect("it has leases").find),
+            ("shares", &shares.first.script),
+            ("more shares", &shares.after.script),
+            ("claim of shares", &shares.take.script),
+            ("claim of shares of limited pools", &pools.take.script),
+            ("pools", &pools.limits.script),
+            ("claim by key", &handoff.claim.script),
+            ("standing", &handoff.unclaimed_reasons.script),
+            ("next due", &program.next_due.script),
+            ("reclaim", &program.reclaim.as_ref().expect("it has leases").find.script),
         ];
-        scripts.extend(handoff.due.iter().map(|script| ("offer", script)));
-        scripts.extend(handoff.recall.iter().map(|script| ("recall", script)));
-        scripts.extend(program.sweeps.iter().map(|script| ("sweep", script)));
+        scripts.extend(handoff.due.iter().map(|typed| ("offer", &typed.script)));
+        scripts.extend(handoff.recall.iter().map(|typed| ("recall", &typed.script)));
+        scripts.extend(program.sweeps.iter().map(|typed| ("sweep", &typed.script)));
         for (what, script) in scripts {
             for step in &script.steps {
                 let sql = filled(step);

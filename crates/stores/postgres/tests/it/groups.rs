@@ -74,10 +74,10 @@ async fn o08_the_claim_of_groups_reads_its_indexes() {
         server.run("UPDATE outbox SET status = 'DELIVERED' WHERE id % 4 <> 0").await;
         server.run("VACUUM ANALYZE outbox").await;
         let groups = store.opened().statements.groups.as_ref().expect("outbox has groups");
-        for script in groups.first.iter().chain(&groups.after) {
-            let (look, take) = (&script.steps[0], &script.steps[1]);
+        for scripts in [&groups.first, &groups.after] {
+            let [search, take] = &*scripts.take.script.steps else { panic!("two statements") };
             for (step, indexes) in [
-                (look, ["outbox_publish_order", "outbox_publish_fresh"]),
+                (search, ["outbox_publish_order", "outbox_publish_fresh"]),
                 (take, ["outbox_publish_order", "outbox_publish_flight"]),
             ] {
                 let plan = plan(&server, step).await;
@@ -119,9 +119,9 @@ async fn buffers_of_the_next_claim(server: Server, pinned: bool) -> [u64; 2] {
         "ARRAY(SELECT DISTINCT partition_key FROM outbox WHERE partition_key > {cursor} ORDER BY 1 LIMIT 10)"
     );
     let groups = store.opened().statements.groups.as_ref().expect("outbox has groups");
-    let [look, take] = &*groups.after[0].steps else { panic!("two statements") };
+    let [search, take] = &*groups.after.take.script.steps else { panic!("two statements") };
     let mut buffers = [0; 2];
-    for (step, read) in [look, take].into_iter().zip(&mut buffers) {
+    for (step, read) in [search, take].into_iter().zip(&mut buffers) {
         let sql = with_values(step, &cursor, &next);
         // The first run marks index entries of rows that nobody sees any more.
         for _ in 0..2 {

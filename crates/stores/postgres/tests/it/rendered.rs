@@ -1,12 +1,10 @@
 use postrider_contract::Contract;
-use postrider_contract::Transition;
 use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_seams::row::{Lease, RowId, Value};
-use postrider_seams::store::Settlement;
-use postrider_sql::bind::Values;
-use postrider_sql::driver::Driver as _;
+use postrider_sql::Dialect;
+use postrider_sql::driver::execute::Execute as _;
 
-use crate::server::{contract, settlement, with_database};
+use crate::server::{contract, with_database};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_statement_of_every_contract_runs() {
@@ -20,33 +18,16 @@ async fn every_statement_of_every_contract_runs() {
                 let program = &store.opened().statements;
                 let integer = program.layout.integer_id;
                 let id = if integer { RowId::Int(1) } else { RowId::Text(key_of(name).into()) };
-                let given =
-                    Values { limit: 10, since: Some(60.0), ..Values::ids("tester", vec![id.clone()]) };
-                for (what, script) in program.scripts() {
-                    let given = Values { limit: 10, ..given.clone() };
-                    database
-                        .run(what, script, &given)
-                        .await
-                        .unwrap_or_else(|error| panic!("{name} {what}: {error}"));
-                    ran += 1;
-                }
                 let fence = stage.lease.fence.iter().map(|role| fence_value(role.is_time())).collect();
                 let lease = Lease { id, fence };
-                if let Some(script) = &program.extend {
-                    let given = Values::leases("tester", vec![&lease]);
-                    database
-                        .run("extend", script, &given)
-                        .await
-                        .unwrap_or_else(|error| panic!("{name}: {error}"));
-                }
-                for (transition, settle) in &program.settle {
-                    let one: Settlement = settlement(&lease, *transition);
-                    for script in settle.uniform.iter().chain([&settle.each]) {
-                        let given = Values::settlements("tester", vec![&one]);
-                        let done = database.run("settle", script, &given).await;
-                        done.unwrap_or_else(|error| {
-                            panic!("{name} {}: {error}", Transition::name(*transition))
-                        });
+                for sample in program.samples(Dialect::Postgres, &lease) {
+                    // The table of pools belongs to the hub.
+                    if sample.statements.iter().any(|statement| statement.sql.contains("dispatch_pools")) {
+                        continue;
+                    }
+                    for statement in sample.statements {
+                        let done = database.transact(&sample.title, std::slice::from_ref(&statement)).await;
+                        done.unwrap_or_else(|error| panic!("{name} {}: {error}", sample.title));
                         ran += 1;
                     }
                 }

@@ -1,92 +1,94 @@
 //! The internal tables of begun deliveries, as one list per worker, and of the crashes counted against rows.
+//!
+//! Without these tables nothing is recorded, and every answer is empty.
+
+use std::collections::{HashMap, HashSet};
+
+use postrider_seams::row::RowId;
+use postrider_seams::store::Error;
 
 use crate::Dialect;
+use crate::driver::execute::SqlBuilder;
+use crate::driver::{Access, Driver};
+use crate::internal::{ago, now, upsert};
+use crate::typed::Columns;
 
 /// The table with one list of begun leases for each stage and worker: `place`, `worker`, `leases` (JSON), `begun_at`.
 pub const BEGUN: &str = "postrider_begun";
 /// The table of consecutive crashes during a row's delivery: `place`, `row_id`, `crashes`, `crashed_at`.
 pub const CRASHES: &str = "postrider_crashes";
 
-/// Returns the statement that replaces a worker's list. Binds place, worker, leases.
+/// A lease as the lists keep it: the key, then the fence, as text.
+pub type Mark = Vec<Option<String>>;
+
+/// Consecutive crashes of one row, and the microseconds since the last one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Crashes {
+    pub count: u32,
+    pub since: i64,
+}
+
+/// Replaces the list of a worker.
 ///
 /// It is as durable as a settle: a request to a target must not be forgotten if worker and database fail together.
-pub fn write(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Postgres => {
-            "INSERT INTO postrider_begun (place, worker, leases, begun_at) \
-             VALUES ($1, $2, $3, now()) \
-             ON CONFLICT (place, worker) DO UPDATE SET leases = excluded.leases, begun_at = excluded.begun_at"
-        }
-        Dialect::Mysql => {
-            "INSERT INTO postrider_begun (place, worker, leases, begun_at) VALUES (?, ?, ?, UTC_TIMESTAMP(6)) \
-             ON DUPLICATE KEY UPDATE leases = VALUES(leases), begun_at = VALUES(begun_at)"
-        }
-        Dialect::Sqlite => {
-            "INSERT INTO postrider_begun (place, worker, leases, begun_at) \
-             VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) \
-             ON CONFLICT (place, worker) DO UPDATE SET leases = excluded.leases, begun_at = excluded.begun_at"
-        }
-    }
+pub async fn write(on: &impl Driver, stage: &str, worker: &str, marks: &[Mark]) -> Result<(), Error> {
+    let dialect = on.dialect();
+    let list = serde_json::to_string(marks).expect("lists of texts are JSON");
+    let insert =
+        SqlBuilder::new(dialect, format!("INSERT INTO {BEGUN} (place, worker, leases, begun_at) VALUES ("));
+    let insert = insert.text(stage).push(", ").text(worker).push(", ").text(&list);
+    let insert = insert.push(&format!(", {})", now(dialect)));
+    let insert = insert.push(&upsert(dialect, "place, worker", &["leases", "begun_at"]));
+    on.internal("mark rows as begun", Access::Write, insert.finish()).await.map(drop)
 }
 
-/// Returns the statement that removes a worker's list. Binds place, worker.
-pub fn clear(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Postgres => "DELETE FROM postrider_begun WHERE place = $1 AND worker = $2",
-        Dialect::Mysql | Dialect::Sqlite => "DELETE FROM postrider_begun WHERE place = ? AND worker = ?",
-    }
+/// Deletes the list of a worker.
+pub async fn delete(on: &impl Driver, stage: &str, worker: &str) -> Result<(), Error> {
+    let delete = SqlBuilder::new(on.dialect(), format!("DELETE FROM {BEGUN} WHERE place = "));
+    let delete = delete.text(stage).push(" AND worker = ").text(worker);
+    on.internal("remove marks of begun rows", Access::Write, delete.finish()).await.map(drop)
 }
 
-/// Returns the query for the lists of all workers. Binds place; yields leases.
-pub fn lists(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Postgres => "SELECT leases FROM postrider_begun WHERE place = $1",
-        Dialect::Mysql | Dialect::Sqlite => "SELECT leases FROM postrider_begun WHERE place = ?",
-    }
+/// Reads the leases that the workers of this stage have begun.
+pub async fn begun(on: &impl Driver, stage: &str) -> Result<HashSet<Mark>, Error> {
+    let query =
+        SqlBuilder::new(on.dialect(), format!("SELECT leases FROM {BEGUN} WHERE place = ")).text(stage);
+    let rows = on.internal("read which rows were begun", Access::Read, query.finish()).await?;
+    let lists = rows.unwrap_or_default().into_iter().filter_map(|row| Columns::new(row).text());
+    Ok(lists.filter_map(|list| serde_json::from_str::<Vec<Mark>>(&list).ok()).flatten().collect())
 }
 
-/// Returns the query for crash counts. Binds place; yields row_id, crashes, microseconds since the last crash.
-pub fn crashes(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Postgres => {
-            "SELECT row_id, crashes, (extract(epoch FROM clock_timestamp() - crashed_at) * 1000000)::bigint \
-             FROM postrider_crashes WHERE place = $1"
-        }
-        Dialect::Mysql => {
-            "SELECT row_id, crashes, TIMESTAMPDIFF(MICROSECOND, crashed_at, UTC_TIMESTAMP(6)) \
-             FROM postrider_crashes WHERE place = ?"
-        }
-        Dialect::Sqlite => {
-            "SELECT row_id, crashes, CAST((julianday('now') - julianday(crashed_at)) * 86400000000 AS INTEGER) \
-             FROM postrider_crashes WHERE place = ?"
-        }
-    }
+/// Reads the crash counts by row.
+pub async fn crashes(on: &impl Driver, stage: &str) -> Result<HashMap<String, Crashes>, Error> {
+    let micros = match on.dialect() {
+        Dialect::Postgres => "(extract(epoch FROM clock_timestamp() - crashed_at) * 1000000)::bigint",
+        Dialect::Mysql => "TIMESTAMPDIFF(MICROSECOND, crashed_at, UTC_TIMESTAMP(6))",
+        Dialect::Sqlite => "CAST((julianday('now') - julianday(crashed_at)) * 86400000000 AS INTEGER)",
+    };
+    let text = format!("SELECT row_id, crashes, {micros} FROM {CRASHES} WHERE place = ");
+    let query = SqlBuilder::new(on.dialect(), text).text(stage);
+    let rows = on.internal("read crashes", Access::Read, query.finish()).await?;
+    let read = |row| {
+        let mut row = Columns::new(row);
+        let id = row.text()?;
+        Some((id, Crashes { count: row.small_count(), since: row.whole().unwrap_or(0) }))
+    };
+    Ok(rows.unwrap_or_default().into_iter().filter_map(read).collect())
 }
 
-/// Returns the statement that deletes a row's crash count after a completed delivery. Binds place, row_id.
-pub fn forgive(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Postgres => "DELETE FROM postrider_crashes WHERE place = $1 AND row_id = $2",
-        Dialect::Mysql | Dialect::Sqlite => "DELETE FROM postrider_crashes WHERE place = ? AND row_id = ?",
-    }
+/// Deletes the crash count of a row after a completed delivery.
+pub async fn clear_crashes(on: &impl Driver, stage: &str, id: &RowId) -> Result<(), Error> {
+    let delete = SqlBuilder::new(on.dialect(), format!("DELETE FROM {CRASHES} WHERE place = "));
+    let delete = delete.text(stage).push(" AND row_id = ").text(&id.to_string());
+    on.internal("clear crashes", Access::Write, delete.finish()).await.map(drop)
 }
 
-/// Returns the statements that remove lists older than a day and crashes older than a month.
-///
-/// None of them can concern a row that is claimed now.
-pub fn forget(dialect: Dialect) -> [&'static str; 2] {
-    match dialect {
-        Dialect::Postgres => [
-            "DELETE FROM postrider_begun WHERE begun_at < now() - interval '1 day'",
-            "DELETE FROM postrider_crashes WHERE crashed_at < now() - interval '30 days'",
-        ],
-        Dialect::Mysql => [
-            "DELETE FROM postrider_begun WHERE begun_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY",
-            "DELETE FROM postrider_crashes WHERE crashed_at < UTC_TIMESTAMP(6) - INTERVAL 30 DAY",
-        ],
-        Dialect::Sqlite => [
-            "DELETE FROM postrider_begun WHERE begun_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')",
-            "DELETE FROM postrider_crashes WHERE crashed_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 days')",
-        ],
+/// Deletes lists older than a day and crashes older than a month. None of them can concern a row that is claimed now.
+pub async fn delete_old(on: &impl Driver) -> Result<(), Error> {
+    for (table, column, days) in [(BEGUN, "begun_at", 1), (CRASHES, "crashed_at", 30)] {
+        let text = format!("DELETE FROM {table} WHERE {column} < {}", ago(on.dialect(), days));
+        let delete = SqlBuilder::new(on.dialect(), text);
+        on.internal("remove old marks", Access::Write, delete.finish()).await?;
     }
+    Ok(())
 }

@@ -5,18 +5,59 @@
 //! that it causes.
 
 use postrider_contract::{Assignment, CRASHED, ColumnRole, LEASE_EXPIRED, Move, Set, Transition};
+use postrider_seams::row::{Lease, RowId};
 
 use crate::begin::marks::CRASHES;
+use crate::bind::Limit;
 use crate::render::condition::Lookup;
-use crate::render::moves::Pick;
+use crate::render::moves::{MoveNamed, MoveSome, Pick};
 use crate::render::step_builder::{Source, StepBuilder};
 use crate::render::table::Table;
 use crate::render::value::Writes;
-use crate::{Dialect, Param, ReclaimScripts, Script, Step, Yields};
+use crate::settle::params::Leases;
+use crate::typed::typed_script;
+use crate::{Dialect, Param, Script, Step, Yields};
+
+typed_script! {
+    /// Yields the keys of those of the given leases that still hold.
+    pub ValidLeases(Leases<'_>) -> RowId, Read, |_, mut row| row.key()
+}
+
+/// The scripts that reclaim rows whose lease expired. All moves name their rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReclaimScripts {
+    pub find: FindExpired,
+    /// Returns rows that were only held, without charging an attempt.
+    pub free: MoveNamed,
+    /// The same for begun rows with one attempt left; counts the crash.
+    pub spared: MoveNamed,
+    /// Returns rows and charges an attempt; counts the crash.
+    pub charged: MoveNamed,
+    /// Moves rows that crash their workers too often to the dead state.
+    pub dead: MoveNamed,
+}
+
+typed_script! {
+    /// Yields the leases that expired.
+    pub FindExpired { fences: usize } (Limit) -> Expired, Read, |this, mut row| {
+        let lease = row.lease(this.fences)?;
+        Some(Expired { lease, last: row.count() == 1, limit: row.small_count() })
+    }
+}
+
+/// A lease that expired.
+#[derive(Debug)]
+pub struct Expired {
+    pub lease: Lease,
+    /// Whether a charge would end the row.
+    pub last: bool,
+    /// The row's maximum number of attempts.
+    pub limit: u32,
+}
 
 impl Table<'_> {
     /// Returns the name of this stage of this table in internal tables.
-    pub fn place(&self) -> String {
+    pub fn stage_key(&self) -> String {
         let table = &self.contract.table;
         let schema = table.schema.as_deref().map(|schema| format!("{schema}.")).unwrap_or_default();
         format!("{schema}{}/{}", table.name, self.stage.name)
@@ -24,7 +65,7 @@ impl Table<'_> {
 
     /// Returns the script that yields those of the given leases that still hold, by the database's clock. It only
     /// reads.
-    pub fn standing_leases(&self) -> Script {
+    pub fn valid_leases(&self) -> ValidLeases {
         let writes = Writes {
             step: self.contract.lease_move(self.stage, Transition::Released),
             assignments: Vec::new(),
@@ -41,20 +82,20 @@ impl Table<'_> {
             Dialect::Sqlite => format!("{rows} CROSS JOIN {name} AS t"),
         };
         let text = format!("SELECT {}\nFROM {from}\nWHERE {guard}", self.key());
-        Script { steps: vec![builder.finish(&text, Yields::Keys)] }
+        ValidLeases { script: Script { steps: vec![builder.finish(&text, Yields::Keys)] } }
     }
 
     /// Returns the script that gives claimed rows without a claim time one; it writes nothing else.
     ///
     /// The worker that holds such a row has no fence of ours. `None` if no such row can exist.
-    pub fn stamp(&self) -> Option<Script> {
+    pub fn stamp(&self) -> Option<MoveSome> {
         let (column, lacks_it) = self.stamped_column()?;
         let mut conditions = vec![lacks_it];
         conditions.extend(self.contract.column(ColumnRole::LeaseUntil).map(|until| self.has_no_time(until)));
         let step = self.contract.lease_move(self.stage, Transition::Reclaimed);
         let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
         let pick = Pick::among(conditions);
-        Some(self.picked_with(&Writes { step, assignments }, &[], None, &pick))
+        Some(MoveSome { script: self.picked_with(&Writes { step, assignments }, &[], None, &pick) })
     }
 
     /// Returns the scripts of a reclaim; `None` if a lease ends without a move.
@@ -70,12 +111,12 @@ impl Table<'_> {
         let free = moved(released, Transition::Released, None);
         let then = |mut script: Script, step: Step| {
             script.steps.push(step);
-            script
+            MoveNamed { script }
         };
         Some(ReclaimScripts {
-            find: self.expired_rows(&expired),
+            find: FindExpired { script: self.expired_rows(&expired), fences: self.fence().len() },
             spared: then(free.clone(), self.count_crash()),
-            free,
+            free: MoveNamed { script: free },
             charged: then(moved(back, Transition::Reclaimed, Some(LEASE_EXPIRED)), self.count_crash()),
             dead: then(moved(dead, Transition::Reclaimed, Some(CRASHED)), self.forget_crashes()),
         })
@@ -110,7 +151,7 @@ impl Table<'_> {
     /// Counts one more crash for the rows that the previous step moved.
     fn count_crash(&self) -> Step {
         let builder = StepBuilder::plain(self);
-        let (place, held) = (self.text(&self.place()), builder.bind(Param::Held));
+        let (place, held) = (self.text(&self.stage_key()), builder.bind(Param::Held));
         let text = match self.dialect {
             Dialect::Postgres => format!(
                 "INSERT INTO {CRASHES} AS c (place, row_id, crashes, crashed_at)\n\
@@ -137,7 +178,7 @@ impl Table<'_> {
     /// Deletes the crash counts of the rows that the previous step ended, so that a requeued row starts at zero.
     fn forget_crashes(&self) -> Step {
         let builder = StepBuilder::plain(self);
-        let (place, held) = (self.text(&self.place()), builder.bind(Param::Held));
+        let (place, held) = (self.text(&self.stage_key()), builder.bind(Param::Held));
         let among = match self.dialect {
             Dialect::Postgres => format!("row_id = ANY ({held}::text[])"),
             Dialect::Mysql => format!(

@@ -7,66 +7,40 @@ use postrider_seams::row::{Lease, RowId, Value};
 use postrider_seams::store::{INLINE_LIMIT, Settlement};
 
 use super::*;
-use crate::{Field, InspectScripts, Layout, Param, Script, Settle, Statements, Step, Yields};
+use crate::claim::row::ClaimReader;
+use crate::driver::execute::Arg;
+use crate::settle::batches::{SettleBatch, group};
+use crate::settle::params::Settlements;
+use crate::typed::{Bound, Columns, Params as _};
+use crate::{Dialect, Field, Layout, Param, Script, Settle, SettleRows, Step, Yields};
 
-fn script(params: Vec<Param>) -> Script {
-    Script { steps: vec![Step { sql: String::new(), params, yields: Yields::Keys }] }
+fn script(params: Vec<Param>) -> SettleRows {
+    let step = Step { sql: String::new(), params, yields: Yields::Keys };
+    SettleRows { script: Script { steps: vec![step] } }
 }
 
-fn empty() -> Script {
-    Script { steps: Vec::new() }
-}
-
-/// A program in which `delivered` has a uniform form without receipts, and `retry` has none.
-fn program() -> Statements {
+/// Scripts in which `delivered` has a uniform form without receipts, and `retry` has none.
+fn scripts() -> BTreeMap<Transition, Settle> {
     let each =
         script(vec![Param::Array(Field::Id), Param::Array(Field::Fence(0)), Param::Array(Field::Receipt)]);
     let uniform = Some(script(vec![Param::Ids, Param::One(Field::Fence(0))]));
     let retry = script(vec![Param::Rows(vec![Field::Id, Field::Fence(0), Field::Delay, Field::Reason])]);
-    Statements {
-        layout: Layout {
-            integer_id: true,
-            fences: 1,
-            claim_time: None,
-            pool: 6,
-            fields: Arc::from(["to".to_owned()]),
-            joined: Arc::from([]),
-        },
-        claim: Vec::new(),
-        groups: None,
-        shares: None,
-        handoff: None,
-        load: empty(),
-        join: None,
-        settle: BTreeMap::from([
-            (Transition::Delivered, Settle { uniform, each, remembering: None }),
-            (Transition::Retry, Settle { uniform: None, each: retry, remembering: None }),
-        ]),
-        late: BTreeMap::new(),
-        extend: None,
-        renewed: None,
-        stamp: None,
-        place: "mail_outbox/dispatch".to_owned(),
-        standing_leases: Script { steps: Vec::new() },
-        reclaim: None,
-        lost_claims: None,
-        spent: None,
-        unreadable: Vec::new(),
-        sweeps: Vec::new(),
-        purge: Vec::new(),
-        next_due: empty(),
-        inspect: InspectScripts {
-            census: Vec::new(),
-            requeue_ids: Vec::new(),
-            requeue_state: Vec::new(),
-            cancel_ids: Vec::new(),
-            cancel_state: Vec::new(),
-            release_ids: Vec::new(),
-            release_state: Vec::new(),
-            complete_ids: Vec::new(),
-            lag: empty(),
-        },
-    }
+    BTreeMap::from([
+        (Transition::Delivered, Settle { uniform, each, remembering: None }),
+        (Transition::Retry, Settle { uniform: None, each: retry, remembering: None }),
+    ])
+}
+
+fn claim_reader() -> ClaimReader {
+    let layout = Layout {
+        integer_id: true,
+        fences: 1,
+        claim_time: None,
+        pool: 6,
+        fields: Arc::from(["to".to_owned()]),
+        joined: Arc::from([]),
+    };
+    ClaimReader { layout, from: None }
 }
 
 fn delivered(id: i64, fence: &str) -> Settlement {
@@ -82,15 +56,15 @@ fn delivered(id: i64, fence: &str) -> Settlement {
     }
 }
 
-fn is_uniform(group: &Group<'_>) -> bool {
-    group.script.steps[0].params.contains(&Param::Ids)
+fn is_uniform(group: &SettleBatch<'_>) -> bool {
+    group.script.script.steps[0].params.contains(&Param::Ids)
 }
 
 #[test]
 fn rows_of_one_claim_take_the_uniform_statement_sorted_by_key() {
-    let program = program();
+    let scripts = scripts();
     let moves: Vec<_> = [3, 1, 2].map(|id| delivered(id, "t")).into();
-    let groups = group(&program.settle, &moves, |_| true, 500).expect("known");
+    let groups = group(&scripts, &moves, |_| true, 500).expect("known");
     assert_eq!(groups.len(), 1);
     assert!(is_uniform(&groups[0]));
     assert_eq!(groups[0].members, [1, 2, 0]);
@@ -98,10 +72,10 @@ fn rows_of_one_claim_take_the_uniform_statement_sorted_by_key() {
 
 #[test]
 fn a_receipt_of_its_own_needs_the_general_statement() {
-    let program = program();
+    let scripts = scripts();
     let mut moves: Vec<_> = (0..30).map(|id| delivered(id, "t")).collect();
     moves[7].receipt = Some("250 ok".into());
-    let groups = group(&program.settle, &moves, |_| true, 500).expect("known");
+    let groups = group(&scripts, &moves, |_| true, 500).expect("known");
     assert_eq!(
         groups.iter().map(|group| (is_uniform(group), group.members.len())).collect::<Vec<_>>(),
         [(true, 29), (false, 1)]
@@ -110,9 +84,9 @@ fn a_receipt_of_its_own_needs_the_general_statement() {
 
 #[test]
 fn scattered_fences_share_one_general_statement() {
-    let program = program();
+    let scripts = scripts();
     let moves: Vec<_> = (0..40).map(|id| delivered(id, &format!("t{id}"))).collect();
-    let groups = group(&program.settle, &moves, |_| true, 500).expect("known");
+    let groups = group(&scripts, &moves, |_| true, 500).expect("known");
     assert_eq!(groups.len(), 1);
     assert!(!is_uniform(&groups[0]));
     assert_eq!(groups[0].members, (0..40).collect::<Vec<_>>());
@@ -120,10 +94,10 @@ fn scattered_fences_share_one_general_statement() {
 
 #[test]
 fn a_key_named_twice_is_settled_in_turn_and_nothing_is_left_out() {
-    let program = program();
+    let scripts = scripts();
     let mut moves = vec![delivered(1, "a"), delivered(1, "b"), delivered(2, "a")];
     moves[1].transition = Transition::Retry;
-    let groups = group(&program.settle, &moves, |_| true, 500).expect("known");
+    let groups = group(&scripts, &moves, |_| true, 500).expect("known");
     assert!(groups.iter().all(|group| group.members != [0, 1]));
     let mut all: Vec<_> = groups.iter().flat_map(|group| group.members.clone()).collect();
     all.sort_unstable();
@@ -132,9 +106,9 @@ fn a_key_named_twice_is_settled_in_turn_and_nothing_is_left_out() {
 
 #[test]
 fn groups_are_cut_at_the_limit() {
-    let program = program();
+    let scripts = scripts();
     let moves: Vec<_> = (0..450).map(|id| delivered(id, "t")).collect();
-    let sizes: Vec<_> = group(&program.settle, &moves, |_| true, 200)
+    let sizes: Vec<_> = group(&scripts, &moves, |_| true, 200)
         .expect("known")
         .iter()
         .map(|group| group.members.len())
@@ -146,7 +120,7 @@ fn groups_are_cut_at_the_limit() {
 fn an_unknown_transition_is_an_error() {
     let mut one = delivered(1, "t");
     one.transition = Transition::Skipped;
-    assert_eq!(group(&program().settle, &[one], |_| true, 500).expect_err("unknown"), Transition::Skipped);
+    assert_eq!(group(&scripts(), &[one], |_| true, 500).expect_err("unknown"), Transition::Skipped);
 }
 
 #[test]
@@ -154,15 +128,13 @@ fn json_rows_carry_numbers_as_numbers_and_no_nul() {
     let mut one = delivered(7, "t");
     one.delay = Duration::from_millis(1500);
     one.reason = Some("a\0b \"q\"".into());
-    let given = Values::settlements("me", vec![&one]);
-    let json: serde_json::Value = serde_json::from_str(&given.json_rows(&[
-        Field::Id,
-        Field::Fence(0),
-        Field::Delay,
-        Field::Reason,
-        Field::Outcome("status".into()),
-    ]))
-    .expect("JSON");
+    let status = Field::Outcome("status".into());
+    let rows = Param::Rows(vec![Field::Id, Field::Fence(0), Field::Delay, Field::Reason, status]);
+    let given = [&one];
+    let Some(Bound::One(Arg::Text(Some(text)))) = Settlements(&given).value(&rows, Dialect::Sqlite) else {
+        panic!("a text");
+    };
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(
         json,
         serde_json::json!([{"id": "7", "f0": "t", "delay": 1.5, "reason": "a\u{fffd}b \"q\"", "o_status": null}])
@@ -189,9 +161,8 @@ fn row(size: i64, to: Value) -> Vec<Value> {
 
 #[test]
 fn a_claimed_row_reads_by_the_layout() {
-    let layout = program().layout;
-    let values = row(3, Value::Bytes(vec![0xff]));
-    let claimed = claimed(&layout, None, |index| values[index].clone()).expect("a key");
+    let row = Columns::new(row(3, Value::Bytes(vec![0xff])));
+    let claimed = claim_reader().read(row).expect("a key");
     assert_eq!(claimed.lease.id, RowId::Int(5));
     assert_eq!(claimed.counters.attempts, 2);
     let group = claimed.group.expect("in a group");
@@ -203,10 +174,9 @@ fn a_claimed_row_reads_by_the_layout() {
 
 #[test]
 fn a_large_row_comes_without_its_fields() {
-    let layout = program().layout;
     let size = i64::try_from(INLINE_LIMIT).expect("small") + 1;
-    let values = row(size, Value::Null);
-    let claimed = claimed(&layout, None, |index| values[index].clone()).expect("a key");
+    let row = Columns::new(row(size, Value::Null));
+    let claimed = claim_reader().read(row).expect("a key");
     assert!(claimed.fields.is_none());
     assert_eq!(claimed.size, INLINE_LIMIT + 1);
 }

@@ -8,7 +8,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use postrider_seams::row::{Lease, RowId};
 use postrider_seams::store::{Class, Error};
 
-use crate::bind::Values;
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
 
@@ -40,11 +39,10 @@ impl OpenTable {
     pub async fn release_lost_claims(&self, on: &impl Driver, held: &[Lease]) -> Result<u64, Error> {
         let Some(scripts) = &self.statements.lost_claims else { return Ok(0) };
         let held: HashSet<&RowId> = held.iter().map(|lease| &lease.id).collect();
-        let given = Values::limit(on.owner(), u32::MAX);
-        let claimed = on.run("find rows of a lost claim", &scripts.find, &given).await?.keys();
+        let claimed = on.fetch("find rows of a lost claim", &scripts.find, ()).await?;
         let unheld: Vec<RowId> = claimed.into_iter().filter(|id| !held.contains(id)).collect();
         let released =
-            self.take_back_part(on, "release rows of a lost claim", &scripts.free, unheld.clone()).await?;
+            self.reclaim_part(on, "release rows of a lost claim", &scripts.free, unheld.clone()).await?;
         self.refund(on, unheld).await;
         Ok(released)
     }

@@ -1,31 +1,47 @@
 //! Renders the query for the next due row, which decides when a lane polls again.
 
+use std::time::Duration;
+
 use postrider_contract::{ColumnRole, GroupRule, StateId};
+use postrider_seams::row::Value;
 
 use crate::render::condition::Lookup;
 use crate::render::table::Table;
 use crate::render::time::Shift;
+use crate::typed::typed_script;
 use crate::{Dialect, Script};
 
+typed_script! {
+    /// Yields the time until the next ready row is due, zero if one is; `None` if no row is known to wait.
+    pub NextDue(()) -> Option<Duration>, Read, |_, mut row| match row.value() {
+        Value::Int(micros) => Some(Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))),
+        _ => Some(None),
+    }
+}
+
 /// Number of rows that are read to find the next computed due time.
-const LOOKED_AT: u32 = 1_000;
+const MAX_ROWS_READ: u32 = 1_000;
 
 impl Table<'_> {
     /// Returns the script that reads the microseconds until the next ready row is due.
-    pub fn next_due(&self) -> Script {
+    pub fn next_due(&self) -> NextDue {
+        NextDue { script: self.next_due_script() }
+    }
+
+    fn next_due_script(&self) -> Script {
         let ready = self.stage.ready.as_slice();
         // MySQL would read and sort all rows of two states.
         let apart: Vec<&[StateId]> =
             if self.dialect == Dialect::Mysql { ready.chunks(1).collect() } else { vec![ready] };
-        let mut looks: Vec<String> = apart.iter().map(|states| self.next_due_of_rows(states)).collect();
+        let mut searches: Vec<String> = apart.iter().map(|states| self.next_due_of_rows(states)).collect();
         if let Some(group) = self.group() {
-            looks.extend(apart.iter().filter_map(|states| self.next_due_of_groups(group, states)));
+            searches.extend(apart.iter().filter_map(|states| self.next_due_of_groups(group, states)));
         }
-        if let [only] = looks.as_slice() {
+        if let [only] = searches.as_slice() {
             return self.one(only);
         }
         let named =
-            ('a'..).zip(&looks).map(|(name, look)| format!("SELECT {name}.w FROM ({look}) AS {name}"));
+            ('a'..).zip(&searches).map(|(name, search)| format!("SELECT {name}.w FROM ({search}) AS {name}"));
         let all = named.collect::<Vec<_>>().join("\nUNION ALL\n");
         self.one(&format!("SELECT min(u.w) FROM (\n{all}) AS u"))
     }
@@ -60,7 +76,7 @@ impl Table<'_> {
     fn next_computed(&self, conditions: &[String]) -> String {
         let wait = self.computed_wait().unwrap_or_else(|| "0".to_owned());
         let rows = format!(
-            "SELECT COALESCE({wait}, 0) AS w FROM {} AS t WHERE {} ORDER BY {} LIMIT {LOOKED_AT}",
+            "SELECT COALESCE({wait}, 0) AS w FROM {} AS t WHERE {} ORDER BY {} LIMIT {MAX_ROWS_READ}",
             self.name(),
             conditions.join(" AND "),
             self.id()

@@ -2,33 +2,93 @@
 //! needs.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use postrider_contract::{ColumnRole, OnError, StateId, Transition};
+use postrider_seams::row::{ClaimedRow, Fields, RowId, Value};
 
+use crate::bind::{Ids, Limit, in_order};
 use crate::claim::columns::Seen;
+use crate::claim::params::Claiming;
+use crate::claim::row::{ClaimReader, read_fields};
+use crate::driver::Access;
 use crate::render::step_builder::{Source, StepBuilder};
 use crate::render::table::Table;
 use crate::render::value::Writes;
+use crate::typed::{Columns, TypedScript, typed_script};
 use crate::{Dialect, Param, Script, Step, Yields};
+
+/// Claims rows that keep no order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimRows {
+    pub script: Script,
+    pub reader: ClaimReader,
+    /// A stage with a lock of its own claims without a write.
+    access: Access,
+}
+
+impl TypedScript<Claiming<Limit>> for ClaimRows {
+    type Row = ClaimedRow;
+
+    fn script(&self) -> &Script {
+        &self.script
+    }
+
+    fn access(&self) -> Access {
+        self.access
+    }
+
+    fn read(&self, row: Columns) -> Option<ClaimedRow> {
+        self.reader.read(row)
+    }
+
+    fn sort(&self, rows: &mut [ClaimedRow], order: &[RowId]) {
+        in_order(rows, order);
+    }
+}
+
+typed_script! {
+    /// Yields the message fields of the named rows.
+    pub LoadFields { names: Arc<[String]> } (Ids<'_>) -> (RowId, Fields), Read, |this, mut row| {
+        Some((row.key()?, read_fields(&this.names, row)))
+    }
+}
+
+typed_script! {
+    /// Yields the joined values of the named rows; they are NULL if the joined row does not exist.
+    pub LoadJoined { columns: usize } (Ids<'_>) -> (RowId, Vec<Value>), Read, |this, mut row| {
+        Some((row.key()?, row.values(this.columns).collect()))
+    }
+}
 
 pub(crate) const NO_REASON: Source = Source::Contract { reason: None };
 
 impl Table<'_> {
     /// Returns the scripts of a claim: on MySQL one per ready state, otherwise one.
-    pub fn claim(&self) -> Vec<Script> {
+    pub fn claim(&self) -> Vec<ClaimRows> {
         let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
         let ready = &self.stage.ready;
         if writes.assignments.is_empty() {
-            return vec![Script { steps: vec![self.read_only_claim(ready, &writes)] }];
+            let script = Script { steps: vec![self.read_only_claim(ready, &writes)] };
+            return vec![ClaimRows { script, reader: self.claim_reader(ready), access: Access::Read }];
         }
-        match self.dialect {
-            Dialect::Postgres => vec![Script { steps: vec![self.postgres_claim(ready, &writes)] }],
-            // With two ready states in one predicate, MySQL sorts (filesort) and so locks the whole backlog.
-            Dialect::Mysql => {
-                ready.iter().map(|state| self.mysql_claim(std::slice::from_ref(state), &writes)).collect()
-            }
-            Dialect::Sqlite => vec![self.sqlite_claim(ready, &writes)],
-        }
+        // With two ready states in one predicate, MySQL sorts (filesort) and so locks the whole backlog.
+        let each = if self.dialect == Dialect::Mysql { 1 } else { ready.len().max(1) };
+        let claim = |states| {
+            let script = match self.dialect {
+                Dialect::Postgres => Script { steps: vec![self.postgres_claim(states, &writes)] },
+                Dialect::Mysql => self.mysql_claim(states, &writes),
+                Dialect::Sqlite => self.sqlite_claim(states, &writes),
+            };
+            ClaimRows { script, reader: self.claim_reader(states), access: Access::Write }
+        };
+        ready.chunks(each).map(claim).collect()
+    }
+
+    /// Returns how rows are read that a claim takes from these states.
+    pub fn claim_reader(&self, states: &[StateId]) -> ClaimReader {
+        let from = if let [only] = states { Some(*only) } else { None };
+        ClaimReader { layout: self.layout(), from }
     }
 
     /// Returns the order of claims as the list of an `ORDER BY`.
@@ -188,7 +248,7 @@ impl Table<'_> {
     }
 
     /// Returns the script that loads the message columns of the given rows.
-    pub fn load(&self) -> Script {
+    pub fn load(&self) -> LoadFields {
         let builder = StepBuilder::plain(self);
         let fields = self.contract.message_columns();
         let mut columns = vec![self.key()];
@@ -196,11 +256,12 @@ impl Table<'_> {
         columns.extend(self.remembered(&self.id()));
         let among = builder.among(&self.id(), Param::Ids);
         let text = format!("SELECT {}\nFROM {} AS t\nWHERE {among}", columns.join(", "), self.name());
-        Script { steps: vec![builder.finish(&text, Yields::Other)] }
+        let script = Script { steps: vec![builder.finish(&text, Yields::Other)] };
+        LoadFields { script, names: self.layout().fields }
     }
 
     /// Returns the script that reads joined tables, tallies and history times; `None` if the contract has none of them.
-    pub fn join(&self) -> Option<Script> {
+    pub fn join(&self) -> Option<LoadJoined> {
         let reached = self.reached();
         if self.contract.joins.is_empty() && self.contract.counts.is_empty() && reached.is_none() {
             return None;
@@ -217,7 +278,8 @@ impl Table<'_> {
         columns.push(self.epoch_millis());
         let among = builder.among(&self.id(), Param::Ids);
         let text = format!("SELECT {}\nFROM {from}\nWHERE {among}", columns.join(", "));
-        Some(Script { steps: vec![builder.finish(&text, Yields::Other)] })
+        let script = Script { steps: vec![builder.finish(&text, Yields::Other)] };
+        Some(LoadJoined { script, columns: self.layout().joined.len() })
     }
 }
 

@@ -7,12 +7,13 @@
 use std::borrow::Cow;
 use std::pin::Pin;
 
-use postrider_seams::row::{RowId, Value};
+use postrider_seams::row::RowId;
 use postrider_seams::store::Error;
 use postrider_sql_builder::Argument;
 
 use super::errors::DriverErrors as _;
 use super::{Access, Driver, Retry, Work, attempt, call};
+use crate::typed::Row;
 use crate::{Dialect, bind};
 
 /// A statement that a [`Driver`] executes.
@@ -79,19 +80,6 @@ impl Argument for Arg {
     }
 }
 
-impl From<Value> for Arg {
-    /// Keeps the type of the value; NULL becomes a text.
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Int(number) => Self::Int(Some(number)),
-            Value::Float(number) => Self::Float(Some(number)),
-            Value::Bool(flag) => Self::Flag(flag),
-            Value::Bytes(bytes) => Self::Bytes(bytes),
-            Value::Null | Value::Text(_) => Self::Text(bind::text(value)),
-        }
-    }
-}
-
 impl From<&RowId> for Arg {
     fn from(id: &RowId) -> Self {
         match id {
@@ -104,7 +92,7 @@ impl From<&RowId> for Arg {
 /// The result of one statement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    pub rows: Vec<Vec<Value>>,
+    pub rows: Vec<Row>,
     /// Number of rows changed. On MySQL an upsert that changes nothing counts as well: read the row back if it matters.
     pub changed: u64,
 }
@@ -149,7 +137,7 @@ impl Work for Batch<'_> {
         self.access
     }
 
-    fn is_single(&self, _: Dialect) -> bool {
+    fn is_single(&self) -> bool {
         self.statements.len() == 1
     }
 
@@ -166,16 +154,25 @@ impl Work for Batch<'_> {
     }
 }
 
+/// Runs one statement, and returns its rows.
+pub(super) async fn rows<D: Driver>(
+    driver: &D,
+    doing: &str,
+    access: Access,
+    statement: Statement,
+) -> Result<Vec<Row>, Error> {
+    let work = Batch { statements: &[statement], access };
+    Ok(call(driver, doing, &work).await?.pop().unwrap_or_default().rows)
+}
+
 /// Runs one statement on the internal tables; returns `None` if the table does not exist.
 pub(super) async fn internal<D: Driver>(
     driver: &D,
     doing: &str,
     access: Access,
-    sql: &'static str,
-    args: Vec<Value>,
-) -> Result<Option<Vec<Vec<Value>>>, Error> {
-    let statement = Statement { sql: sql.to_owned(), args: args.into_iter().map(Arg::from).collect() };
-    let work = Batch { statements: std::slice::from_ref(&statement), access };
+    statement: Statement,
+) -> Result<Option<Vec<Row>>, Error> {
+    let work = Batch { statements: &[statement], access };
     let mut retry = Retry::new(driver, doing);
     loop {
         match attempt(driver, &work).await {

@@ -6,7 +6,7 @@ use super::execute::{Arg, Statement};
 use crate::{Dialect, bind};
 
 /// Values of a list: keys or texts.
-pub(super) trait Listed {
+pub(crate) trait Listed {
     fn arg(&self) -> Arg;
     fn json(values: &[Self]) -> String
     where
@@ -34,7 +34,7 @@ impl Listed for String {
 }
 
 /// Binds a list: an array on PostgreSQL, a JSON array on SQLite, one placeholder per value on MySQL.
-pub(super) fn list<T: Listed + ToString>(
+pub(crate) fn list<T: Listed + ToString>(
     dialect: Dialect,
     statement: &mut Statement,
     mark: &str,

@@ -3,22 +3,37 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use postrider_seams::row::{RowId, Value};
+use postrider_seams::row::RowId;
 
 use crate::Dialect;
-use crate::bind::{self, Groups};
+use crate::groups::params::FoundGroup;
 
 /// Maximum number of new rows that a search reads.
 const FRESH: u32 = 200;
 
 /// Maximum number of times that runs double while finding groups is expensive.
-const LONGEST_STRETCH: u32 = 4;
+const MAX_RUN_DOUBLINGS: u32 = 4;
 
 /// Maximum number of rows that one group gives at a time, for runs of any length.
-const MOST_OF_A_GROUP: u32 = 500;
+const MAX_ROWS_PER_GROUP: u32 = 500;
 
-/// Wait between two searches of a ring that is too long for one.
+/// Wait between two searches if there are too many groups for one.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
+
+/// The limits and the start of a search for groups.
+#[derive(Debug, Clone, Default)]
+pub struct SearchPlan {
+    /// The number of groups to claim.
+    pub wanted: u32,
+    /// Maximum number of groups to read from the cursor on.
+    pub jumps: u32,
+    /// Maximum number of new rows to read.
+    pub fresh: u32,
+    /// The last group that was read.
+    pub cursor: Option<String>,
+    /// Minimum number of rows to claim of each group, if the group has that many.
+    pub run: u32,
+}
 
 /// The group cursor, shared by the claims of a lane.
 #[derive(Debug, Default)]
@@ -35,17 +50,17 @@ struct State {
     /// The factor on the contract's `run`, as a power of two.
     stretch: u32,
     /// Decides which kind of rows gets the odd row of a lane's capacity.
-    flip: bool,
+    odd_row_to_groups: bool,
 }
 
-/// The position after a search.
+/// Where a search leaves the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Left {
-    /// The search did not reach the ring.
-    There,
-    At(String),
-    /// At the end of the ring.
-    Turned,
+pub(crate) enum CursorMove {
+    /// The search read no group from the cursor on.
+    Unchanged,
+    To(String),
+    /// The search read the last group: the next one starts at the first.
+    Wrapped,
 }
 
 /// The result of a search.
@@ -54,8 +69,8 @@ pub(crate) struct GroupSearch {
     pub groups: Vec<String>,
     /// MySQL: the rows that serve as the groups' mutexes.
     pub heads: Vec<RowId>,
-    pub left: Left,
-    /// Number of groups on the ring that were read.
+    pub cursor: CursorMove,
+    /// Number of groups that were read from the cursor on.
     pub seen: u32,
 }
 
@@ -65,9 +80,9 @@ impl GroupCursor {
     }
 
     /// Returns the arguments of the next search, to get `rows`. Only the first search of a claim reads new rows.
-    pub fn plan(&self, dialect: Dialect, rows: u32, run: u32, round: u32) -> Groups {
+    pub fn plan(&self, dialect: Dialect, rows: u32, run: u32, round: u32) -> SearchPlan {
         let state = self.lock();
-        let run = run.saturating_mul(1 << state.stretch).min(MOST_OF_A_GROUP.max(run));
+        let run = run.saturating_mul(1 << state.stretch).min(MAX_ROWS_PER_GROUP.max(run));
         // A transaction holds a lock for each group; on MySQL each costs a statement.
         let most = if dialect == Dialect::Mysql { 64 } else { 500 };
         let wanted = rows.div_ceil(state.yielded.clamp(1, run)).clamp(1, most);
@@ -77,15 +92,15 @@ impl GroupCursor {
             Dialect::Mysql | Dialect::Sqlite => (wanted * 4).clamp(64, 500) << round.min(2),
         };
         let fresh = if round == 0 { FRESH } else { 0 };
-        Groups { wanted, jumps, fresh, cursor: state.cursor.clone(), run, found: Vec::new() }
+        SearchPlan { wanted, jumps, fresh, cursor: state.cursor.clone(), run }
     }
 
     /// Moves the cursor to where a search ended.
-    pub fn moved(&self, left: &Left) {
-        match left {
-            Left::There => {}
-            Left::At(group) => self.lock().cursor = Some(group.clone()),
-            Left::Turned => self.lock().cursor = None,
+    pub fn moved(&self, cursor: &CursorMove) {
+        match cursor {
+            CursorMove::Unchanged => {}
+            CursorMove::To(group) => self.lock().cursor = Some(group.clone()),
+            CursorMove::Wrapped => self.lock().cursor = None,
         }
     }
 
@@ -104,7 +119,7 @@ impl GroupCursor {
     pub fn spent(&self, finding: Duration, taking: Duration) {
         let mut state = self.lock();
         if finding * 4 > taking {
-            state.stretch = (state.stretch + 1).min(LONGEST_STRETCH);
+            state.stretch = (state.stretch + 1).min(MAX_RUN_DOUBLINGS);
         } else if finding * 6 < taking {
             state.stretch = state.stretch.saturating_sub(1);
         }
@@ -121,58 +136,58 @@ impl GroupCursor {
     }
 
     /// Alternates between true and false (round-robin between the two kinds of rows).
-    pub fn flip(&self) -> bool {
+    pub fn odd_row_to_groups(&self) -> bool {
         let mut state = self.lock();
-        state.flip = !state.flip;
-        state.flip
+        state.odd_row_to_groups = !state.odd_row_to_groups;
+        state.odd_row_to_groups
     }
 }
 
 impl GroupSearch {
     /// Reads the result of a search: PostgreSQL returns only groups that are locked, the others all that they read.
-    pub fn read(dialect: Dialect, asked: &Groups, rows: &[Vec<Value>]) -> Self {
-        let mut look = Self { groups: Vec::new(), heads: Vec::new(), left: Left::There, seen: 0 };
+    pub fn read(dialect: Dialect, plan: &SearchPlan, rows: &[FoundGroup]) -> Self {
+        let mut search =
+            Self { groups: Vec::new(), heads: Vec::new(), cursor: CursorMove::Unchanged, seen: 0 };
         match dialect {
-            Dialect::Postgres => rows.iter().for_each(|row| look.take_locked(asked, row)),
+            Dialect::Postgres => rows.iter().for_each(|row| search.take_locked(plan, row)),
             Dialect::Mysql | Dialect::Sqlite => {
-                // Groups of the ring first, so that the cursor always advances.
-                let mut turned = true;
-                for row in rows.iter().filter(|row| kind(row) == 1) {
-                    if look.is_full(asked) {
-                        turned = false;
+                // Groups from the cursor on first, so that the cursor always advances.
+                let mut wrapped = true;
+                for row in rows.iter().filter(|row| row.kind == 1) {
+                    if search.is_full(plan) {
+                        wrapped = false;
                         break;
                     }
-                    look.take_seen(row);
+                    search.take_seen(row);
                 }
-                if turned && look.seen < asked.jumps {
-                    look.left = Left::Turned;
+                if wrapped && search.seen < plan.jumps {
+                    search.cursor = CursorMove::Wrapped;
                 }
-                for row in rows.iter().filter(|row| kind(row) == 0) {
-                    if !look.is_full(asked) {
-                        look.take_free(row);
+                for row in rows.iter().filter(|row| row.kind == 0) {
+                    if !search.is_full(plan) {
+                        search.take_free(row);
                     }
                 }
             }
         }
-        look
+        search
     }
 
-    fn is_full(&self, asked: &Groups) -> bool {
-        self.groups.len() >= asked.wanted as usize
+    fn is_full(&self, plan: &SearchPlan) -> bool {
+        self.groups.len() >= plan.wanted as usize
     }
 
-    fn take_locked(&mut self, asked: &Groups, row: &[Value]) {
-        let group = text(row);
-        match (kind(row), group) {
+    fn take_locked(&mut self, plan: &SearchPlan, row: &FoundGroup) {
+        match (row.kind, row.group.clone()) {
             (2, group) => {
-                self.seen = asked.jumps;
-                self.left = group.map_or(Left::Turned, Left::At);
+                self.seen = plan.jumps;
+                self.cursor = group.map_or(CursorMove::Wrapped, CursorMove::To);
             }
-            (3, group) => self.left = group.map_or(Left::Turned, Left::At),
+            (3, group) => self.cursor = group.map_or(CursorMove::Wrapped, CursorMove::To),
             (kind, Some(group)) => {
                 if kind == 1 {
                     self.seen += 1;
-                    self.left = Left::At(group.clone());
+                    self.cursor = CursorMove::To(group.clone());
                 }
                 self.groups.push(group);
             }
@@ -180,87 +195,78 @@ impl GroupSearch {
         }
     }
 
-    fn take_seen(&mut self, row: &[Value]) {
+    fn take_seen(&mut self, row: &FoundGroup) {
         self.seen += 1;
-        self.left = text(row).map_or(Left::There, Left::At);
+        self.cursor = row.group.clone().map_or(CursorMove::Unchanged, CursorMove::To);
         self.take_free(row);
     }
 
-    fn take_free(&mut self, row: &[Value]) {
-        let free = row.get(2).is_some_and(|ok| bind::count(ok) == 1);
-        let Some(group) = text(row).filter(|group| free && !self.groups.contains(group)) else { return };
-        self.heads.extend(row.get(3).cloned().and_then(bind::key));
-        self.groups.push(group);
+    fn take_free(&mut self, row: &FoundGroup) {
+        let group = row.group.as_ref().filter(|group| row.is_free && !self.groups.contains(group));
+        let Some(group) = group else { return };
+        self.heads.extend(row.head.clone());
+        self.groups.push(group.clone());
     }
-}
-
-fn kind(row: &[Value]) -> u64 {
-    row.get(1).map_or(0, bind::count)
-}
-
-fn text(row: &[Value]) -> Option<String> {
-    row.first().and_then(Value::as_text).map(str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn asked(wanted: u32, jumps: u32) -> Groups {
-        Groups { wanted, jumps, ..Groups::default() }
+    fn plan(wanted: u32, jumps: u32) -> SearchPlan {
+        SearchPlan { wanted, jumps, ..SearchPlan::default() }
     }
 
-    fn row(group: &str, kind: i64, ok: i64) -> Vec<Value> {
-        vec![Value::Text(group.to_owned()), Value::Int(kind), Value::Int(ok)]
+    fn row(group: &str, kind: u64, free: u64) -> FoundGroup {
+        FoundGroup { group: Some(group.to_owned()), kind, is_free: free == 1, head: None }
     }
 
     #[test]
     fn the_cursor_passes_groups_that_are_held() {
         let rows = [row("a", 1, 0), row("b", 1, 0), row("z", 0, 1)];
-        let look = GroupSearch::read(Dialect::Sqlite, &asked(5, 2), &rows);
-        assert_eq!((look.groups, look.left), (vec!["z".to_owned()], Left::At("b".to_owned())));
+        let search = GroupSearch::read(Dialect::Sqlite, &plan(5, 2), &rows);
+        assert_eq!((search.groups, search.cursor), (vec!["z".to_owned()], CursorMove::To("b".to_owned())));
     }
 
     #[test]
-    fn a_short_ring_was_turned() {
-        let look = GroupSearch::read(Dialect::Sqlite, &asked(5, 64), &[row("a", 1, 1)]);
-        assert_eq!(look.left, Left::Turned);
+    fn a_search_of_few_groups_wraps() {
+        let search = GroupSearch::read(Dialect::Sqlite, &plan(5, 64), &[row("a", 1, 1)]);
+        assert_eq!(search.cursor, CursorMove::Wrapped);
     }
 
     #[test]
-    fn a_full_look_leaves_the_cursor_at_the_last_group_it_used() {
+    fn a_full_search_leaves_the_cursor_at_the_last_group_it_used() {
         let rows = [row("a", 1, 1), row("b", 1, 1), row("c", 1, 1)];
-        let look = GroupSearch::read(Dialect::Sqlite, &asked(2, 64), &rows);
-        assert_eq!((look.groups.len(), look.left), (2, Left::At("b".to_owned())));
+        let search = GroupSearch::read(Dialect::Sqlite, &plan(2, 64), &rows);
+        assert_eq!((search.groups.len(), search.cursor), (2, CursorMove::To("b".to_owned())));
     }
 
     #[test]
     fn runs_lengthen_while_finding_groups_is_expensive() {
         let millis = Duration::from_millis;
-        let ring = GroupCursor::default();
-        let run = |ring: &GroupCursor| ring.plan(Dialect::Postgres, 500, 50, 0).run;
-        assert_eq!(run(&ring), 50);
-        ring.spent(millis(5), millis(10));
-        assert_eq!(run(&ring), 100);
+        let cursor = GroupCursor::default();
+        let run = |cursor: &GroupCursor| cursor.plan(Dialect::Postgres, 500, 50, 0).run;
+        assert_eq!(run(&cursor), 50);
+        cursor.spent(millis(5), millis(10));
+        assert_eq!(run(&cursor), 100);
         // In between, the length stays unchanged.
-        ring.spent(millis(20), millis(100));
-        assert_eq!(run(&ring), 100);
+        cursor.spent(millis(20), millis(100));
+        assert_eq!(run(&cursor), 100);
         for _ in 0..10 {
-            ring.spent(millis(5), millis(10));
+            cursor.spent(millis(5), millis(10));
         }
-        assert_eq!(run(&ring), MOST_OF_A_GROUP);
+        assert_eq!(run(&cursor), MAX_ROWS_PER_GROUP);
         for _ in 0..10 {
-            ring.spent(millis(0), millis(10));
+            cursor.spent(millis(0), millis(10));
         }
-        assert_eq!(run(&ring), 50);
-        assert_eq!(ring.plan(Dialect::Postgres, 500, 1000, 0).run, 1000, "the contract may ask for more");
+        assert_eq!(run(&cursor), 50);
+        assert_eq!(cursor.plan(Dialect::Postgres, 500, 1000, 0).run, 1000, "the contract may ask for more");
     }
 
     #[test]
-    fn new_rows_do_not_stop_the_ring() {
-        let mark = |kind: i64| vec![Value::Text("m".to_owned()), Value::Int(kind)];
-        let rows = [row("a", 1, 1), mark(3), row("z", 0, 1)];
-        let look = GroupSearch::read(Dialect::Postgres, &asked(2, 2000), &rows);
-        assert_eq!((look.groups.len(), look.left), (2, Left::At("m".to_owned())));
+    fn new_rows_do_not_stop_the_cursor() {
+        let rows = [row("a", 1, 1), row("m", 3, 0), row("z", 0, 1)];
+        let search = GroupSearch::read(Dialect::Postgres, &plan(2, 2000), &rows);
+        assert_eq!((search.groups.len(), search.cursor), (2, CursorMove::To("m".to_owned())));
     }
 }

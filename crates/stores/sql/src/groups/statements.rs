@@ -9,22 +9,23 @@
 //! | MySQL | before the transaction | the first live row, SKIP LOCKED | a locking read for each group |
 //! | SQLite | before the transaction | the single writer | one SELECT |
 //!
-//! A search reads groups in key order from the group cursor on (the ring), and the groups of the newest due rows. Both
-//! are limited, so that the cost of a claim does not depend on the number of held groups, and a new group is found at
+//! A search reads groups in key order from the group cursor on, and the groups of the newest due rows. Both are
+//! limited, so that the cost of a claim does not depend on the number of held groups, and a new group is found at
 //! once.
 
 use postrider_contract::{ColumnRole, GroupRule, Transition};
 
 use crate::claim::columns::Seen;
+use crate::groups::scripts::{ClaimGroups, FindGroups, GroupClaim, GroupScripts};
 use crate::render::column::{Kind, postgres_type};
 use crate::render::condition::Lookup;
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
 use crate::render::value::Writes;
-use crate::{Dialect, GroupClaim, Param, Script, Step, Yields};
+use crate::{Dialect, Param, Script, Step, Yields};
 
 /// The conditions and names that all statements of this module use.
-struct Parts {
+struct GroupSql {
     table: String,
     /// The group's column, as the indexes have it.
     by: String,
@@ -46,7 +47,7 @@ impl Table<'_> {
     /// Returns the scripts that claim ordered groups; `None` if the contract has no groups.
     pub fn group_claim(&self) -> Option<GroupClaim> {
         let group = self.group()?;
-        let parts = Parts {
+        let parts = GroupSql {
             table: self.name(),
             by: self.col(&self.group_column(group)),
             live: self.is_live(group),
@@ -58,27 +59,30 @@ impl Table<'_> {
         let scripts = |from: From, limited: bool| {
             let taking =
                 |steps: Vec<Step>| if limited { self.under_permits(steps) } else { Script { steps } };
-            match self.dialect {
+            let (find, take) = match self.dialect {
                 Dialect::Postgres => {
-                    let look = self.postgres_group_look(group, &parts, from);
-                    vec![taking(vec![look, self.postgres_group_take(group, &parts, &writes)])]
+                    let search = self.postgres_group_search(group, &parts, from);
+                    (None, vec![search, self.postgres_group_take(group, &parts, &writes)])
                 }
                 Dialect::Mysql => {
-                    let look = Script { steps: vec![self.mysql_group_look(&parts, from)] };
-                    vec![look, taking(self.mysql_group_take(&parts, &writes))]
+                    (Some(self.mysql_group_search(&parts, from)), self.mysql_group_take(&parts, &writes))
                 }
                 Dialect::Sqlite => {
-                    let look = Script { steps: vec![self.sqlite_group_look(group, &parts, from)] };
-                    vec![look, taking(self.sqlite_group_take(group, &parts, &writes))]
+                    let search = self.sqlite_group_search(group, &parts, from);
+                    (Some(search), self.sqlite_group_take(group, &parts, &writes))
                 }
+            };
+            let reader = self.claim_reader(&self.stage.ready);
+            GroupScripts {
+                find: find.map(|step| FindGroups { script: Script { steps: vec![step] } }),
+                take: ClaimGroups { script: taking(take), reader },
             }
         };
-        let limited = |from: From| if self.has_pools() { scripts(from, true) } else { Vec::new() };
+        let limited = || Box::new([scripts(From::Start, true), scripts(From::Cursor, true)]);
         Some(GroupClaim {
             first: scripts(From::Start, false),
             after: scripts(From::Cursor, false),
-            limited_first: limited(From::Start),
-            limited_after: limited(From::Cursor),
+            limited: self.has_pools().then(limited),
             run: group.run,
         })
     }
@@ -129,9 +133,9 @@ impl Table<'_> {
     /// Some groups from the cursor come first, so that the cursor always advances, then groups of new rows, then more
     /// from the cursor. Two marks return the new cursor; NULL means a full round. Each row is the first live row of its
     /// group, so the row itself decides whether the group may go.
-    fn postgres_group_look(&self, group: &GroupRule, parts: &Parts, from: From) -> Step {
+    fn postgres_group_search(&self, group: &GroupRule, parts: &GroupSql, from: From) -> Step {
         let builder = StepBuilder::plain(self);
-        let Parts { table, by, live, holding, ready, order } = parts;
+        let GroupSql { table, by, live, holding, ready, order } = parts;
         let ready = &self.may_go(&builder, ready);
         let ok = match self.not_passed(group) {
             Some(not_passed) => format!("CASE WHEN {not_passed} THEN {ready} END"),
@@ -171,9 +175,9 @@ impl Table<'_> {
 
     /// A row that changed since the snapshot, or that is locked, ends the run of its group; other groups do not wait
     /// for it.
-    fn postgres_group_take(&self, group: &GroupRule, parts: &Parts, writes: &Writes<'_>) -> Step {
+    fn postgres_group_take(&self, group: &GroupRule, parts: &GroupSql, writes: &Writes<'_>) -> Step {
         let builder = StepBuilder::plain(self);
-        let Parts { table, by, holding, ready, order, .. } = parts;
+        let GroupSql { table, by, holding, ready, order, .. } = parts;
         let ready = &self.may_go(&builder, ready);
         let (pool, permitted) = self.permitted(&builder);
         let groups = builder.bind(Param::Groups);
@@ -245,9 +249,9 @@ impl Table<'_> {
     ///
     /// MySQL does not treat equality with a column of an outer query as a constant, so the ORDER BY also names the
     /// group; otherwise a long group would be read and sorted completely.
-    fn mysql_group_look(&self, parts: &Parts, from: From) -> Step {
+    fn mysql_group_search(&self, parts: &GroupSql, from: From) -> Step {
         let builder = StepBuilder::plain(self);
-        let Parts { table, by, live, holding, ready, order } = parts;
+        let GroupSql { table, by, live, holding, ready, order } = parts;
         let ready = &self.may_go(&builder, ready);
         let order_back: Vec<String> = self
             .claim_order()
@@ -293,8 +297,8 @@ impl Table<'_> {
     }
 
     /// Locking reads return the newest version of a row; the search may have read an older one.
-    fn mysql_group_take(&self, parts: &Parts, writes: &Writes<'_>) -> Vec<Step> {
-        let Parts { table, by, live, holding, ready, order } = parts;
+    fn mysql_group_take(&self, parts: &GroupSql, writes: &Writes<'_>) -> Vec<Step> {
+        let GroupSql { table, by, live, holding, ready, order } = parts;
         let builder = StepBuilder::plain(self);
         let lock = format!(
             "SELECT CAST({by} AS CHAR), 1\nFROM {table} AS t\nWHERE {} AND {live}\nORDER BY {}\nFOR UPDATE SKIP LOCKED",
@@ -324,9 +328,9 @@ impl Table<'_> {
         steps
     }
 
-    fn sqlite_group_look(&self, group: &GroupRule, parts: &Parts, from: From) -> Step {
+    fn sqlite_group_search(&self, group: &GroupRule, parts: &GroupSql, from: From) -> Step {
         let builder = StepBuilder::plain(self);
-        let Parts { table, by, live, holding, ready, order } = parts;
+        let GroupSql { table, by, live, holding, ready, order } = parts;
         let ready = &self.may_go(&builder, ready);
         let next = |than: &str| format!("SELECT min({by}) FROM {table} AS t WHERE {live}{than}");
         let first = match from {
@@ -348,9 +352,9 @@ impl Table<'_> {
         builder.finish(&text, Yields::Groups)
     }
 
-    fn sqlite_group_take(&self, group: &GroupRule, parts: &Parts, writes: &Writes<'_>) -> Vec<Step> {
+    fn sqlite_group_take(&self, group: &GroupRule, parts: &GroupSql, writes: &Writes<'_>) -> Vec<Step> {
         let builder = StepBuilder::plain(self);
-        let Parts { table, by, holding, ready, order, .. } = parts;
+        let GroupSql { table, by, holding, ready, order, .. } = parts;
         let ready = &self.may_go(&builder, ready);
         let (id, key) = (self.id(), self.group_value(group, "j.value"));
         let same = format!("{by} = {key}");

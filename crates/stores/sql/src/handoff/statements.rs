@@ -7,16 +7,64 @@
 use std::time::Duration;
 
 use postrider_contract::{ColumnRole, StateId, Sweep, Transition, When};
+use postrider_seams::row::{ClaimedRow, RowId};
 
+use crate::bind::{Ids, in_order};
 use crate::claim::columns::Seen;
+use crate::claim::params::Claiming;
+use crate::claim::row::ClaimReader;
 use crate::render::column::Kind;
 use crate::render::condition::Lookup;
-use crate::render::moves::Pick;
+use crate::render::moves::{MoveNamed, MoveSome, Pick};
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
 use crate::render::time::Shift;
 use crate::render::value::Writes;
-use crate::{Dialect, HandoffScripts, Param, Script, Step, Yields};
+use crate::typed::typed_script;
+use crate::{Dialect, Param, Script, Step, Yields};
+
+/// The scripts for an external queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandoffScripts {
+    pub claim: ClaimNamed,
+    pub unclaimed_reasons: UnclaimedReasons,
+    /// Index in `Statements::sweeps` of the sweep that yields the rows to publish.
+    pub waiting: usize,
+    /// One or two per ready state: marks rows that are due and not on the queue.
+    pub due: Vec<MoveSome>,
+    /// One per ready state: undoes that for the named rows.
+    pub recall: Vec<MoveNamed>,
+    /// Whether the table can have rows that no queue can carry.
+    pub has_unqueueable_rows: bool,
+}
+
+typed_script! {
+    /// Claims those of the named rows that may go.
+    pub ClaimNamed { reader: ClaimReader } (Claiming<Ids<'_>>) -> ClaimedRow, Write,
+    |this, row| this.reader.read(row), sorted in_order
+}
+
+typed_script! {
+    /// Yields those of the named rows that exist, with the reason why they were not claimed.
+    pub UnclaimedReasons(Ids<'_>) -> (RowId, UnclaimedReason), Read, |_, mut row| {
+        let id = row.key()?;
+        Some((id, match row.count() {
+            2 => UnclaimedReason::Busy,
+            1 => UnclaimedReason::Unqueueable,
+            _ => UnclaimedReason::NotReady,
+        }))
+    }
+}
+
+/// The reason why a named row was not claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnclaimedReason {
+    /// It may go; another transaction had locked it.
+    Busy,
+    /// It may go, but no queue can carry it.
+    Unqueueable,
+    NotReady,
+}
 
 impl Table<'_> {
     /// Returns the scripts of the hand-off; `None` if the stage has no queue.
@@ -27,23 +75,25 @@ impl Table<'_> {
         let due = |state: &StateId| {
             let state = *state;
             let picks = self.to_offer(handoff.published_at, stale, state).into_iter();
-            picks.map(move |pick| self.marked(state, handoff.published_at, true, &pick))
+            picks.map(move |pick| MoveSome { script: self.marked(state, handoff.published_at, true, &pick) })
         };
         let recall = |state: &StateId| {
             let pick = Pick::Named { conditions: self.is_carried() };
-            if stale.from.contains(state) {
+            let script = if stale.from.contains(state) {
                 let step = self.contract.sweep_move(self.stage, stale);
-                return self.picked(step, &[Transition::Swept], None, &pick);
-            }
-            self.marked(*state, handoff.published_at, false, &pick)
+                self.picked(step, &[Transition::Swept], None, &pick)
+            } else {
+                self.marked(*state, handoff.published_at, false, &pick)
+            };
+            MoveNamed { script }
         };
         Some(HandoffScripts {
-            claim: self.named_claim(&writes),
-            standing: Script { steps: vec![self.standing()] },
+            claim: ClaimNamed { script: self.named_claim(&writes), reader: self.claim_reader(&[]) },
+            unclaimed_reasons: UnclaimedReasons { script: Script { steps: vec![self.unclaimed_reasons()] } },
             waiting: handoff.publish,
             due: self.stage.ready.iter().flat_map(due).collect(),
             recall: self.stage.ready.iter().map(recall).collect(),
-            may_have_unqueueable_rows: !self.is_carried().is_empty(),
+            has_unqueueable_rows: !self.is_carried().is_empty(),
         })
     }
 
@@ -164,7 +214,7 @@ impl Table<'_> {
 
     /// Reports why named rows were not claimed: their keys, with 2 if the row may go by a queue, 1 if it may go but no
     /// queue carries it, 0 if it may not go.
-    fn standing(&self) -> Step {
+    fn unclaimed_reasons(&self) -> Step {
         let builder = StepBuilder::plain(self);
         let among = builder.among(&self.id(), Param::Ids);
         let carried = self.is_carried();

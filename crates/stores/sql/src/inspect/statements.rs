@@ -1,12 +1,75 @@
 //! Renders the statements of operators, and the lag of a lane. Every result is limited in size.
 
 use postrider_contract::{ClaimedState, ColumnRole, OperatorMove, StateId, Transition};
-use postrider_seams::inspect::{COUNT_LIMIT, OperatorAction};
+use postrider_seams::inspect::{COUNT_LIMIT, Lag, OperatorAction};
+use postrider_seams::row::{RowId, Value};
 
+use crate::driver::execute::Arg;
 use crate::render::condition::Lookup;
-use crate::render::moves::Pick;
+use crate::render::moves::{MoveNamed, Pick};
 use crate::render::table::Table;
-use crate::{Dialect, InspectScripts, Script};
+use crate::typed::{Bound, Columns, Params, typed_script};
+use crate::{Dialect, Param, Script};
+
+/// The scripts of operators: moves by name of the from-state, counts by name of the state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InspectScripts {
+    pub census: Vec<(String, CountRows)>,
+    pub requeue_ids: Vec<(String, MoveNamed)>,
+    pub requeue_state: Vec<(String, MoveChanged)>,
+    pub cancel_ids: Vec<(String, MoveNamed)>,
+    pub cancel_state: Vec<(String, MoveChanged)>,
+    /// Returns claimed rows without charging an attempt.
+    pub release_ids: Vec<(String, MoveNamed)>,
+    pub release_state: Vec<(String, MoveChanged)>,
+    /// Marks a row as done because an operator vouches for it.
+    pub complete_ids: Vec<(String, MoveNamed)>,
+    pub lag: MeasureLag,
+}
+
+typed_script! {
+    /// Yields one number of rows, counted up to the seam's limit + 1.
+    pub CountRows(()) -> u64, Read, |_, mut row| Some(row.count())
+}
+
+typed_script! {
+    /// Moves rows that changed lately, and yields their keys.
+    pub MoveChanged(Changed) -> RowId, Write, |_, mut row| row.key()
+}
+
+typed_script! {
+    /// Yields the seconds since the oldest due row became due, and since the oldest claim.
+    pub MeasureLag(()) -> Lag, Read, |_, mut row| {
+        Some(Lag { oldest_due_seconds: seconds(&mut row), oldest_claim_seconds: seconds(&mut row) })
+    }
+}
+
+/// Rows up to a limit that changed within the last `since` seconds; without `since` all.
+#[derive(Debug, Clone, Copy)]
+pub struct Changed {
+    pub limit: u32,
+    pub since: Option<f64>,
+}
+
+impl Params for Changed {
+    fn value(&self, param: &Param, _: Dialect) -> Option<Bound<'_>> {
+        match param {
+            Param::Limit => Some(Bound::int(self.limit)),
+            Param::Since => Some(Bound::One(Arg::Float(self.since))),
+            _ => None,
+        }
+    }
+}
+
+fn seconds(row: &mut Columns) -> Option<f64> {
+    match row.value() {
+        Value::Float(seconds) => Some(seconds),
+        #[expect(clippy::cast_precision_loss, reason = "a lag past 2^52 s is not one")]
+        Value::Int(seconds) => Some(seconds as f64),
+        Value::Text(seconds) => seconds.parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Bytes(_) => None,
+    }
+}
 
 impl Table<'_> {
     /// Returns the scripts of operators' verbs, counts and lag.
@@ -25,7 +88,7 @@ impl Table<'_> {
             release_ids: self.operator_by_ids(release.as_ref(), Transition::Released),
             release_state: self.operator_by_state(release.as_ref(), Transition::Released),
             complete_ids: self.operator_by_ids(contract.complete.as_ref(), Transition::Completed),
-            lag: self.lag(),
+            lag: MeasureLag { script: self.lag() },
         }
     }
 
@@ -33,7 +96,7 @@ impl Table<'_> {
         (0..self.contract.states.len()).map(StateId)
     }
 
-    fn census(&self) -> Vec<(String, Script)> {
+    fn census(&self) -> Vec<(String, CountRows)> {
         let count = |state: StateId| {
             // Rows without a key count as well: they are there, although no lane can handle them.
             let mut parts = vec![self.in_state(state, Lookup::Index)];
@@ -45,7 +108,7 @@ impl Table<'_> {
                 parts.join(" AND "),
                 COUNT_LIMIT + 1
             );
-            (self.contract.state(state).name.clone(), self.one(&text))
+            (self.contract.state(state).name.clone(), CountRows { script: self.one(&text) })
         };
         self.states().map(count).collect()
     }
@@ -55,8 +118,9 @@ impl Table<'_> {
         &self,
         rule: Option<&OperatorMove>,
         transition: Transition,
-    ) -> Vec<(String, Script)> {
-        self.operator(rule, transition, |_| Pick::Named { conditions: Vec::new() })
+    ) -> Vec<(String, MoveNamed)> {
+        let pick = Pick::Named { conditions: Vec::new() };
+        self.operator(rule, transition, &pick, |script| MoveNamed { script })
     }
 
     /// Returns the same for all rows of a state, up to a limit, that changed within `Since` seconds.
@@ -64,25 +128,22 @@ impl Table<'_> {
         &self,
         rule: Option<&OperatorMove>,
         transition: Transition,
-    ) -> Vec<(String, Script)> {
+    ) -> Vec<(String, MoveChanged)> {
         let changed =
             [ColumnRole::Updated, ColumnRole::Attempted, ColumnRole::ClaimedAt, ColumnRole::Created];
         let columns = changed.into_iter().filter_map(|role| self.contract.column(role));
-        let since: Vec<String> = columns.map(str::to_owned).collect();
-        self.operator(rule, transition, |_| Pick::Some {
-            conditions: Vec::new(),
-            order: None,
-            since: since.clone(),
-            lookup: Lookup::Index,
-        })
+        let since = columns.map(str::to_owned).collect();
+        let pick = Pick::Some { conditions: Vec::new(), order: None, since, lookup: Lookup::Index };
+        self.operator(rule, transition, &pick, |script| MoveChanged { script })
     }
 
-    fn operator(
+    fn operator<S>(
         &self,
         rule: Option<&OperatorMove>,
         transition: Transition,
-        pick: impl Fn(&(StateId, StateId)) -> Pick,
-    ) -> Vec<(String, Script)> {
+        pick: &Pick,
+        typed: impl Fn(Script) -> S,
+    ) -> Vec<(String, S)> {
         let moves = rule.map_or(&[] as &[_], |rule| rule.moves.as_slice());
         // A move from a state to itself: only this stage's counter shows which rows are meant.
         let known = |(from, to): &&(StateId, StateId)| from != to || self.stage.ready.contains(from);
@@ -91,8 +152,8 @@ impl Table<'_> {
             .filter(known)
             .map(|pair| {
                 let step = self.contract.operator_move(self.stage, transition, pair);
-                let script = self.picked(step, &[transition], None, &pick(pair));
-                (self.contract.state(pair.0).name.clone(), script)
+                let script = self.picked(step, &[transition], None, pick);
+                (self.contract.state(pair.0).name.clone(), typed(script))
             })
             .collect()
     }

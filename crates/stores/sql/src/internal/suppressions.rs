@@ -5,13 +5,14 @@ pub(crate) mod statements;
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use postrider_seams::row::Value;
 use postrider_seams::store::{Class, Error};
 use postrider_seams::suppression::ENTRY_LIMIT;
 use postrider_seams::{Suppression, Suppressions};
 
 use self::statements as list;
-use crate::driver::Driver;
+use crate::driver::execute::Statement;
+use crate::driver::{Access, Driver};
+use crate::typed::{Columns, Row};
 
 /// Maximum length of a reason, in characters.
 const REASON_LIMIT: usize = 500;
@@ -24,6 +25,15 @@ impl<D: Driver> SuppressionList<D> {
         let found = self.find(&[entry.to_owned()]).await?.ok_or_else(no_list)?;
         Ok(!found.is_empty())
     }
+
+    async fn read(&self, query: Statement) -> Result<Option<Vec<Row>>, Error> {
+        self.0.internal("read the suppression list", Access::Read, query).await
+    }
+
+    async fn write(&self, statement: Statement) -> Result<(), Error> {
+        let written = self.0.internal("write the suppression list", Access::Write, statement).await?;
+        written.map(drop).ok_or_else(no_list)
+    }
 }
 
 #[async_trait]
@@ -32,14 +42,10 @@ impl<D: Driver> Suppressions for SuppressionList<D> {
         // No entry is longer, and a database may reject a value that is longer than its column.
         let entries: Vec<&String> =
             entries.iter().filter(|entry| entry.chars().count() <= ENTRY_LIMIT).collect();
-        let wanted = serde_json::to_string(&entries).expect("texts are JSON");
-        let rows = self
-            .0
-            .read("read the suppression list", list::among(D::DIALECT), vec![Value::Text(wanted)])
-            .await?;
-        let pair = |row: Vec<Value>| match <[Value; 2]>::try_from(row) {
-            Ok([Value::Text(entry), Value::Text(reason)]) => Some((entry, reason)),
-            _ => None,
+        let rows = self.read(list::among(D::DIALECT, &entries)).await?;
+        let pair = |row| {
+            let mut row = Columns::new(row);
+            Some((row.text()?, row.text()?))
         };
         Ok(rows.map(|rows| rows.into_iter().filter_map(pair).collect()))
     }
@@ -47,35 +53,23 @@ impl<D: Driver> Suppressions for SuppressionList<D> {
     async fn add(&self, entry: &str, reason: &str) -> Result<bool, Error> {
         let there = self.is_there(entry).await?;
         let reason: String = reason.chars().take(REASON_LIMIT).collect();
-        let args = vec![Value::Text(entry.to_owned()), Value::Text(reason)];
-        self.0.query("write the suppression list", list::add(D::DIALECT), args).await?.ok_or_else(no_list)?;
+        self.write(list::add(D::DIALECT, entry, &reason)).await?;
         Ok(!there)
     }
 
     async fn remove(&self, entry: &str) -> Result<bool, Error> {
         let there = self.is_there(entry).await?;
-        let args = vec![Value::Text(entry.to_owned())];
-        self.0
-            .query("write the suppression list", list::remove(D::DIALECT), args)
-            .await?
-            .ok_or_else(no_list)?;
+        self.write(list::remove(D::DIALECT, entry)).await?;
         Ok(there)
     }
 
     async fn page(&self, after: Option<&str>, limit: u32) -> Result<Vec<Suppression>, Error> {
-        let args = vec![Value::Text(after.unwrap_or_default().to_owned()), Value::Int(i64::from(limit))];
-        let rows = self
-            .0
-            .read("read the suppression list", list::page(D::DIALECT), args)
-            .await?
-            .ok_or_else(no_list)?;
-        let one = |row: Vec<Value>| match <[Value; 3]>::try_from(row) {
-            Ok([Value::Text(entry), Value::Text(reason), Value::Text(since)]) => {
-                Some(Suppression { entry, reason, since })
-            }
-            _ => None,
+        let rows = self.read(list::page(D::DIALECT, after.unwrap_or_default(), limit)).await?;
+        let one = |row| {
+            let mut row = Columns::new(row);
+            Some(Suppression { entry: row.text()?, reason: row.text()?, since: row.text()? })
         };
-        Ok(rows.into_iter().filter_map(one).collect())
+        Ok(rows.ok_or_else(no_list)?.into_iter().filter_map(one).collect())
     }
 }
 

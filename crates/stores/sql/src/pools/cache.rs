@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use postrider_seams::row::ClaimedRow;
 
-use crate::bind::{Share, Shares};
+use crate::pools::permits::{FairKey, OpenPools};
 use crate::pools::statements::BETWEEN;
 
 /// Maximum age of the cached shares.
@@ -24,22 +24,22 @@ pub(crate) struct PoolCache(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    looked: Option<Instant>,
+    searched_at: Option<Instant>,
     /// The last share that was read; `None` if all were.
     cursor: Option<String>,
     /// Shares of rows that keep no order, in round-robin order: the next one comes first.
     free: VecDeque<String>,
     /// Pools of ordered rows: of the last full round, and of the current one.
     ordered: BTreeSet<String>,
-    turning: BTreeSet<String>,
+    next_ordered: BTreeSet<String>,
     pools: BTreeMap<String, PoolState>,
     enrolled: HashSet<String>,
-    table: Table,
+    table: PoolTablePresence,
 }
 
 /// Whether the table of pools exists.
 #[derive(Debug, Default, Clone, Copy)]
-enum Table {
+enum PoolTablePresence {
     #[default]
     Unknown,
     There,
@@ -48,7 +48,7 @@ enum Table {
 
 /// The cached state of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PoolState {
+pub struct PoolState {
     pub limited: bool,
     /// Number of rows that may go.
     pub permits: u64,
@@ -58,7 +58,7 @@ pub(crate) struct PoolState {
 
 /// A selection of the rows that keep no order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Free {
+pub(crate) enum UnorderedRows {
     All,
     /// Only rows of pools; the others are claimed through an external queue.
     OfPools,
@@ -76,7 +76,7 @@ impl State {
     }
 
     fn ordered_pools(&self) -> impl Iterator<Item = &String> {
-        self.ordered.union(&self.turning)
+        self.ordered.union(&self.next_ordered)
     }
 }
 
@@ -89,7 +89,7 @@ impl PoolCache {
     pub fn is_stale(&self) -> bool {
         let state = self.lock();
         let most = if state.cursor.is_some() { PAUSE } else { FRESH };
-        state.looked.is_none_or(|looked| looked.elapsed() >= most)
+        state.searched_at.is_none_or(|searched| searched.elapsed() >= most)
     }
 
     /// Returns the share after which to continue reading; `None` to start at the first.
@@ -100,19 +100,19 @@ impl PoolCache {
     /// Stores the shares that were read, up to `cursor` if there are more, and returns the pools to read.
     pub fn seen(&self, keys: Vec<String>, cursor: Option<String>) -> BTreeSet<String> {
         let mut state = self.lock();
-        state.looked = Some(Instant::now());
+        state.searched_at = Some(Instant::now());
         let known: HashSet<String> = state.free.iter().cloned().collect();
         for key in keys {
             if key.starts_with('o') {
                 let pool = pool_in(&key).to_owned();
-                state.turning.insert(pool);
+                state.next_ordered.insert(pool);
             } else if !known.contains(&key) {
                 // New shares need not wait for a full round.
                 state.free.push_front(key);
             }
         }
         if cursor.is_none() {
-            state.ordered = std::mem::take(&mut state.turning);
+            state.ordered = std::mem::take(&mut state.next_ordered);
         }
         state.cursor = cursor;
         let free = state.free.iter().map(|key| pool_in(key).to_owned());
@@ -133,17 +133,18 @@ impl PoolCache {
     }
 
     /// Whether the table of pools exists; `None` if it must be checked.
-    pub fn pools_are_there(&self) -> Option<bool> {
+    pub fn pool_table_exists(&self) -> Option<bool> {
         match self.lock().table {
-            Table::There => Some(true),
-            Table::Absent(looked) if looked.elapsed() < ABSENT => Some(false),
-            Table::Unknown | Table::Absent(_) => None,
+            PoolTablePresence::There => Some(true),
+            PoolTablePresence::Absent(searched) if searched.elapsed() < ABSENT => Some(false),
+            PoolTablePresence::Unknown | PoolTablePresence::Absent(_) => None,
         }
     }
 
     /// Records whether the table of pools exists.
-    pub fn looked_for_pools(&self, there: bool) {
-        self.lock().table = if there { Table::There } else { Table::Absent(Instant::now()) };
+    pub fn record_pool_table(&self, there: bool) {
+        self.lock().table =
+            if there { PoolTablePresence::There } else { PoolTablePresence::Absent(Instant::now()) };
     }
 
     /// Stores the state of the pools in `asked`; those that are not in `found` have no limits.
@@ -156,12 +157,18 @@ impl PoolCache {
     /// Divides `rows` evenly among the next shares.
     ///
     /// Shares of limited pools are tried once per claim; `tried` keeps track of them.
-    pub fn plan(&self, rows: u32, most: usize, free: Free, tried: &mut HashSet<String>) -> Vec<Share> {
+    pub fn plan(
+        &self,
+        rows: u32,
+        most: usize,
+        free: UnorderedRows,
+        tried: &mut HashSet<String>,
+    ) -> Vec<FairKey> {
         let mut state = self.lock();
-        if free == Free::OfPools {
+        if free == UnorderedRows::OfPools {
             state.free.retain(|key| !pool_in(key).is_empty());
         }
-        let mut chosen: Vec<Share> = Vec::new();
+        let mut chosen: Vec<FairKey> = Vec::new();
         let most = most.min(rows as usize);
         for _ in 0..state.free.len() {
             if chosen.len() >= most {
@@ -171,7 +178,7 @@ impl PoolCache {
             let pool = pool_in(&key);
             let limited = state.limited(pool).then(|| pool.to_owned());
             if limited.is_none() || tried.insert(key.clone()) {
-                chosen.push(Share { key: key.clone(), limited, most: 0 });
+                chosen.push(FairKey { key: key.clone(), limited, most: 0 });
             }
             state.free.push_back(key);
         }
@@ -185,7 +192,7 @@ impl PoolCache {
     }
 
     /// Records the result of a plan: a share that gave fewer rows than planned has no more that may go.
-    pub fn yielded(&self, plan: &[Share], got: &[ClaimedRow]) {
+    pub fn yielded(&self, plan: &[FairKey], got: &[ClaimedRow]) {
         let mut counts: HashMap<String, u32> = HashMap::new();
         for row in got {
             let (pool, share) = (row.pool.as_deref().unwrap_or(""), row.share.as_deref().unwrap_or(""));
@@ -220,19 +227,19 @@ impl PoolCache {
     }
 
     /// Returns the pools of ordered rows: the limited ones, and those with permits left.
-    pub fn of_groups(&self) -> Shares {
+    pub fn of_groups(&self) -> OpenPools {
         let state = self.lock();
-        let mut shares = Shares::default();
+        let mut pools = OpenPools::default();
         for name in state.ordered_pools() {
             let limited = state.limited(name);
             if limited {
-                shares.limited.push(name.clone());
+                pools.limited.push(name.clone());
             }
             if !limited || state.pools.get(name).is_some_and(|pool| pool.permits > 0) {
-                shares.open.push(name.clone());
+                pools.open.push(name.clone());
             }
         }
-        shares
+        pools
     }
 }
 
@@ -252,10 +259,10 @@ mod tests {
     fn j09_rows_are_shared_out_evenly_and_in_turn() {
         let known = PoolCache::default();
         known.seen(keys(&["f\ta", "f\tb", "f\tc"]), None);
-        let plan = known.plan(2, 100, Free::All, &mut HashSet::new());
+        let plan = known.plan(2, 100, UnorderedRows::All, &mut HashSet::new());
         let first: Vec<String> = plan.iter().map(|share| share.key.clone()).collect();
         assert_eq!(plan.iter().map(|share| share.most).collect::<Vec<_>>(), [1, 1]);
-        let next = known.plan(2, 100, Free::All, &mut HashSet::new());
+        let next = known.plan(2, 100, UnorderedRows::All, &mut HashSet::new());
         assert!(!first.contains(&next[0].key), "who had no turn comes first");
     }
 
@@ -263,9 +270,9 @@ mod tests {
     fn j09_a_share_that_gave_less_is_left_alone() {
         let known = PoolCache::default();
         known.seen(keys(&["f\ta"]), None);
-        let plan = known.plan(5, 100, Free::All, &mut HashSet::new());
+        let plan = known.plan(5, 100, UnorderedRows::All, &mut HashSet::new());
         known.yielded(&plan, &[]);
-        assert!(known.plan(5, 100, Free::All, &mut HashSet::new()).is_empty());
+        assert!(known.plan(5, 100, UnorderedRows::All, &mut HashSet::new()).is_empty());
     }
 
     #[test]
@@ -274,18 +281,18 @@ mod tests {
         let pools = known.seen(keys(&["fp\ta", "f\ta"]), None);
         known.set_pools(&pools, limited("p"));
         let mut tried = HashSet::new();
-        let plan = known.plan(4, 100, Free::All, &mut tried);
+        let plan = known.plan(4, 100, UnorderedRows::All, &mut tried);
         assert_eq!(plan.iter().filter(|share| share.limited.as_deref() == Some("p")).count(), 1);
         known.yielded(&plan, &[]);
-        assert!(known.plan(4, 100, Free::All, &mut tried).is_empty());
-        assert_eq!(known.plan(4, 100, Free::All, &mut HashSet::new()).len(), 1);
+        assert!(known.plan(4, 100, UnorderedRows::All, &mut tried).is_empty());
+        assert_eq!(known.plan(4, 100, UnorderedRows::All, &mut HashSet::new()).len(), 1);
     }
 
     #[test]
     fn j03_with_a_queue_only_rows_of_pools_are_planned() {
         let known = PoolCache::default();
         known.seen(keys(&["f\ta", "fp\ta", "f\tb"]), None);
-        let plan = known.plan(9, 100, Free::OfPools, &mut HashSet::new());
+        let plan = known.plan(9, 100, UnorderedRows::OfPools, &mut HashSet::new());
         assert_eq!(plan.iter().map(|share| share.key.as_str()).collect::<Vec<_>>(), ["fp\ta"]);
     }
 
@@ -294,7 +301,7 @@ mod tests {
         let known = PoolCache::default();
         let pools = known.seen(keys(&["oempty\ta", "op\ta"]), None);
         known.set_pools(&pools, limited("p"));
-        let shares = known.of_groups();
-        assert_eq!((shares.limited, shares.open), (keys(&["p"]), keys(&["empty", "p"])));
+        let pools = known.of_groups();
+        assert_eq!((pools.limited, pools.open), (keys(&["p"]), keys(&["empty", "p"])));
     }
 }

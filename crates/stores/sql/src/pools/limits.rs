@@ -22,7 +22,7 @@ impl Table<'_> {
     }
 
     /// Yields 1 if the table of pools has all needed columns, else 0.
-    pub(super) fn pools_there(&self, pool: &PoolTable) -> Step {
+    pub(super) fn pool_table_exists(&self, pool: &PoolTable) -> Step {
         let columns = [&pool.id, &pool.concurrency, &pool.rate, &pool.paused];
         let listed = columns.map(|column| self.text(column)).join(", ");
         let (schema, name) = match pool.table.split_once('.') {
@@ -110,7 +110,7 @@ impl Table<'_> {
     }
 
     /// Inserts an internal row for each pool: its lock and its rate bucket.
-    pub(super) fn pool_enroll(&self, pool: &PoolTable) -> Step {
+    pub(super) fn pool_insert(&self, pool: &PoolTable) -> Step {
         let builder = StepBuilder::plain(self);
         let p = PoolTerms::new(self, pool);
         let (insert, or) = match self.dialect {

@@ -7,17 +7,111 @@
 //! the ready rows starts with it, so that a loose scan finds every share without reading its rows. (On MySQL, which has
 //! no such index, it is a virtual column.)
 
-use postrider_contract::{ColumnRole, Contract, Stage, Transition};
+use std::time::Duration;
 
+use postrider_contract::{ColumnRole, Contract, Stage, Transition};
+use postrider_seams::row::ClaimedRow;
+
+use crate::bind::{Ids, in_order};
 use crate::claim::columns::Seen;
+use crate::claim::params::Claiming;
+use crate::claim::row::ClaimReader;
 use crate::ddl::index_key;
+use crate::pools::cache::PoolState;
+use crate::pools::permits::PoolPermits;
 use crate::render::column::Kind;
 use crate::render::condition::Lookup;
 use crate::render::ident;
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
 use crate::render::value::Writes;
-use crate::{Dialect, Error, Param, PoolScripts, Script, ShareClaim, Step, Yields};
+use crate::typed::{Bound, Params, typed_script};
+use crate::{Dialect, Error, Param, Script, Step, Yields};
+
+/// The claim by shares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShareScripts {
+    pub first: FindShares,
+    /// The same, from the cursor on.
+    pub after: FindShares,
+    pub take: ClaimShares,
+    /// Absent if the contract has no pools.
+    pub pools: Option<PoolScripts>,
+}
+
+/// The scripts for the limits of pools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolScripts {
+    pub exists: PoolTableExists,
+    pub limits: ReadPoolLimits,
+    pub insert: InsertPoolRows,
+    /// Claims under the locks of limited pools.
+    pub take: ClaimShares,
+    pub refund: RefundPermits,
+}
+
+typed_script! {
+    /// Yields the keys of shares with waiting rows, in order.
+    pub FindShares(ShareSearch<'_>) -> String, Read, |_, mut row| row.text()
+}
+
+typed_script! {
+    /// Claims rows of the wanted shares.
+    pub ClaimShares { reader: ClaimReader } (Claiming<PoolPermits>) -> ClaimedRow, Write,
+    |this, row| this.reader.read(row), sorted in_order
+}
+
+typed_script! {
+    /// Yields whether the table of pools exists; without it no pool is limited.
+    pub PoolTableExists(()) -> bool, Read, |_, mut row| Some(row.count() == 1)
+}
+
+typed_script! {
+    /// Yields the state of those of the named pools that exist.
+    pub ReadPoolLimits(Pools<'_>) -> (String, PoolState), Read, |_, mut row| {
+        let name = row.text()?;
+        let (limited, permits) = (row.count() == 1, row.count());
+        Some((name, PoolState { limited, permits, wait: Duration::from_micros(row.count()) }))
+    }
+}
+
+typed_script! {
+    /// Inserts an internal row for each pool: its lock and its rate bucket.
+    pub InsertPoolRows(Pools<'_>) -> (), Write, |_, _| None
+}
+
+typed_script! {
+    /// Returns the permits that the named rows cost.
+    pub RefundPermits(Ids<'_>) -> (), Write, |_, _| None
+}
+
+/// A search for shares.
+#[derive(Debug, Clone, Copy)]
+pub struct ShareSearch<'a> {
+    /// The last share that was read.
+    pub cursor: Option<&'a str>,
+    pub limit: u32,
+}
+
+impl Params for ShareSearch<'_> {
+    fn value(&self, param: &Param, _: Dialect) -> Option<Bound<'_>> {
+        match param {
+            Param::Cursor => Some(Bound::text(self.cursor?)),
+            Param::Jumps => Some(Bound::int(self.limit)),
+            _ => None,
+        }
+    }
+}
+
+/// The names of pools.
+#[derive(Debug, Clone, Copy)]
+pub struct Pools<'a>(pub &'a [String]);
+
+impl Params for Pools<'_> {
+    fn value(&self, param: &Param, _: Dialect) -> Option<Bound<'_>> {
+        (*param == Param::Pools).then_some(Bound::Texts(self.0))
+    }
+}
 
 /// Separates the pool and the client of a share.
 pub(crate) const BETWEEN: char = '\t';
@@ -86,28 +180,30 @@ impl Table<'_> {
     }
 
     /// Returns the scripts of the claim by shares; `None` if the contract has no shares.
-    pub fn share_claim(&self) -> Option<ShareClaim> {
+    pub fn share_claim(&self) -> Option<ShareScripts> {
         if !self.contract.limits_claims() {
             return None;
         }
         let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
         let take = self.share_take(&writes);
+        let one = |step| Script { steps: vec![step] };
+        let claim = |script| ClaimShares { script, reader: self.claim_reader(&[]) };
         let pools = self.pool_table().map(|pool| PoolScripts {
-            there: Script { steps: vec![self.pools_there(pool)] },
-            state: Script { steps: vec![self.pool_state(pool)] },
-            enroll: Script { steps: vec![self.pool_enroll(pool)] },
-            take: self.under_permits(take.clone()),
-            refund: Script { steps: vec![self.pool_spend(pool, Param::Ids)] },
+            exists: PoolTableExists { script: one(self.pool_table_exists(pool)) },
+            limits: ReadPoolLimits { script: one(self.pool_state(pool)) },
+            insert: InsertPoolRows { script: one(self.pool_insert(pool)) },
+            take: claim(self.under_permits(take.clone())),
+            refund: RefundPermits { script: one(self.pool_spend(pool, Param::Ids)) },
         });
-        Some(ShareClaim {
-            first: Script { steps: vec![self.share_look(None)] },
-            after: Script { steps: vec![self.share_look(Some(Param::Cursor))] },
-            take: Script { steps: take },
+        Some(ShareScripts {
+            first: FindShares { script: one(self.share_search(None)) },
+            after: FindShares { script: one(self.share_search(Some(Param::Cursor))) },
+            take: claim(Script { steps: take }),
             pools,
         })
     }
 
-    fn share_look(&self, cursor: Option<Param>) -> Step {
+    fn share_search(&self, cursor: Option<Param>) -> Step {
         let builder = StepBuilder::plain(self);
         let (share, waiting, table) = (self.share(), self.is_waiting(), self.name());
         let cast = if self.dialect == Dialect::Postgres { "::text" } else { "" };

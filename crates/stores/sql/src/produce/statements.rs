@@ -4,11 +4,34 @@ use std::collections::BTreeMap;
 
 use postrider_contract::{ColumnRole, Condition, Contract, Stage};
 use postrider_seams::produce::KEY;
+use postrider_seams::row::{Detail, Value};
 
+use crate::bind::params::field_arg;
 use crate::render::column::{self, Kind, Time, postgres_type};
 use crate::render::step_builder::{Source, StepBuilder};
 use crate::render::table::Table;
-use crate::{Dialect, Error, Field, Script, Shape, Step, Yields};
+use crate::typed::{Bound, Params, typed_script};
+use crate::{Dialect, Error, Field, Param, Script, Shape, Step, Yields};
+
+typed_script! {
+    /// Inserts a row, and yields its key.
+    pub InsertRow(NewRow<'_>) -> String, Write, |_, mut row| match row.value() {
+        Value::Text(key) => Some(key),
+        Value::Int(key) => Some(key.to_string()),
+        _ => None,
+    }
+}
+
+/// The message fields of a new row, and its key unless the database generates it.
+#[derive(Debug, Clone, Copy)]
+pub struct NewRow<'a>(pub &'a Detail);
+
+impl Params for NewRow<'_> {
+    fn value(&self, param: &Param, dialect: Dialect) -> Option<Bound<'_>> {
+        let Param::One(Field::Envelope(name)) = param else { return None };
+        Some(Bound::One(field_arg(self.0.get(name)?.clone(), dialect)))
+    }
+}
 
 /// The field that makes inserting the same row twice harmless.
 const DEDUPE: &str = "dedupe";
@@ -29,7 +52,7 @@ pub fn produce(
     dialect: Dialect,
     shape: &Shape,
     fields: &[&str],
-) -> Result<Script, Error> {
+) -> Result<InsertRow, Error> {
     let table = Table::new(contract, stage, dialect, shape)?;
     let known: BTreeMap<String, String> = contract.message_columns().into_iter().collect();
     let missing: Vec<String> =
@@ -47,7 +70,7 @@ pub fn produce(
     } else if dialect == Dialect::Mysql {
         steps.push(fresh.select_last());
     }
-    Ok(Script { steps })
+    Ok(InsertRow { script: Script { steps } })
 }
 
 struct Fresh<'a> {

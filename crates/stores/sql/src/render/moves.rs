@@ -3,13 +3,27 @@
 
 use postrider_contract::{ColumnRole, Move, StateId, Transition};
 
+use postrider_seams::row::RowId;
+
+use crate::bind::{Ids, Limit};
 use crate::claim::statements::returning;
 use crate::render::condition::Lookup;
 use crate::render::step_builder::{Source, StepBuilder};
 use crate::render::table::Table;
 use crate::render::time::Shift;
 use crate::render::value::Writes;
+use crate::typed::typed_script;
 use crate::{Dialect, Param, Script, Step, Yields};
+
+typed_script! {
+    /// Moves rows up to a limit, and yields their keys.
+    pub MoveSome(Limit) -> RowId, Write, |_, mut row| row.key()
+}
+
+typed_script! {
+    /// Moves those of the named rows that may move, and yields their keys.
+    pub MoveNamed(Ids<'_>) -> RowId, Write, |_, mut row| row.key()
+}
 
 /// The rows that a move selects in its from-states.
 pub(crate) enum Pick {

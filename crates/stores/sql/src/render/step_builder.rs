@@ -247,12 +247,7 @@ fn remember(fields: &mut Vec<Field>, field: &Field) {
 fn placeholder(dialect: Dialect, bind: &Param, params: &mut Vec<Param>) -> String {
     if dialect == Dialect::Mysql {
         params.push(bind.clone());
-        return match bind {
-            Param::Ids => "{ids}".to_owned(),
-            Param::Held => "{held}".to_owned(),
-            Param::Pools => "{pools}".to_owned(),
-            _ => "?".to_owned(),
-        };
+        return bind.marker().to_owned();
     }
     let index = params.iter().position(|known| known == bind).unwrap_or_else(|| {
         params.push(bind.clone());

@@ -7,17 +7,17 @@ use postrider_contract::{STORED_RECIPIENTS, Transition};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Settlement;
 
-use crate::bind::value;
-use crate::{Field, Param, Script, Settle};
+use crate::settle::params::settlement_value;
+use crate::settle::statements::{Settle, SettleRows};
+use crate::{Field, Param, Script};
 
 /// Below this number of rows, one more round trip costs more than writing the rows with the general statement.
 const UNIFORM_LEAST: usize = 24;
 
 /// Settlements that one script writes, sorted by key so that two workers lock rows in the same order.
 #[derive(Debug)]
-pub struct Group<'a> {
-    pub transition: Transition,
-    pub script: &'a Script,
+pub struct SettleBatch<'a> {
+    pub script: &'a SettleRows,
     /// Indexes into the caller's settlements.
     pub members: Vec<usize>,
 }
@@ -30,7 +30,7 @@ pub fn group<'a>(
     moves: &[Settlement],
     which: impl Fn(usize) -> bool,
     most: usize,
-) -> Result<Vec<Group<'a>>, Transition> {
+) -> Result<Vec<SettleBatch<'a>>, Transition> {
     let mut rounds: BTreeMap<(usize, Transition, bool), Vec<usize>> = BTreeMap::new();
     let mut seen: HashMap<&RowId, usize> = HashMap::with_capacity(moves.len());
     for (index, settlement) in moves.iter().enumerate().filter(|(index, _)| which(*index)) {
@@ -45,38 +45,37 @@ pub fn group<'a>(
         members.sort_unstable_by(|a, b| moves[*a].lease.id.cmp(&moves[*b].lease.id));
         if let Some(script) = settle.remembering.as_ref().filter(|_| remembers) {
             let chunks = members.chunks(most.max(1));
-            groups.extend(chunks.map(|chunk| Group { transition, script, members: chunk.to_vec() }));
+            groups.extend(chunks.map(|chunk| SettleBatch { script, members: chunk.to_vec() }));
             continue;
         }
-        split(settle, transition, &members, moves, most.max(1), &mut groups);
+        split(settle, &members, moves, most.max(1), &mut groups);
     }
     Ok(groups)
 }
 
 fn split<'a>(
     settle: &'a Settle,
-    transition: Transition,
     members: &[usize],
     moves: &[Settlement],
     most: usize,
-    groups: &mut Vec<Group<'a>>,
+    groups: &mut Vec<SettleBatch<'a>>,
 ) {
-    let mut push = |script: &'a Script, members: &[usize]| {
+    let mut push = |script: &'a SettleRows, members: &[usize]| {
         for chunk in members.chunks(most) {
-            groups.push(Group { transition, script, members: chunk.to_vec() });
+            groups.push(SettleBatch { script, members: chunk.to_vec() });
         }
     };
     let Some(uniform) = &settle.uniform else { return push(&settle.each, members) };
-    let shared = shared_fields(uniform);
-    let own = own_fields(&settle.each, &shared);
+    let shared = shared_fields(&uniform.script);
+    let own = own_fields(&settle.each.script, &shared);
     let mut buckets: Vec<(Vec<Value>, Vec<usize>)> = Vec::new();
     let mut rest = Vec::new();
     for index in members.iter().copied() {
-        if own.iter().any(|field| value(field, &moves[index]) != Value::Null) {
+        if own.iter().any(|field| settlement_value(field, &moves[index]) != Value::Null) {
             rest.push(index);
             continue;
         }
-        let values: Vec<Value> = shared.iter().map(|field| value(field, &moves[index])).collect();
+        let values: Vec<Value> = shared.iter().map(|field| settlement_value(field, &moves[index])).collect();
         match buckets.iter().position(|(known, _)| *known == values) {
             Some(bucket) => buckets[bucket].1.push(index),
             // With more buckets than this, the rows share too little to be worth a statement.

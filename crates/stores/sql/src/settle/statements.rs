@@ -3,13 +3,43 @@
 use std::collections::BTreeMap;
 
 use postrider_contract::{ClaimedState, ColumnRole, Move, Transition};
+use postrider_seams::row::{Lease, RowId};
 
+use crate::bind::Ids;
 use crate::claim::statements::returning;
 use crate::render::condition::Lookup;
 use crate::render::step_builder::{Source, StepBuilder};
 use crate::render::table::Table;
 use crate::render::value::Writes;
-use crate::{Dialect, Field, Param, Script, Settle, Step, Yields};
+use crate::settle::params::{Leases, Settlements};
+use crate::typed::typed_script;
+use crate::{Dialect, Field, Param, Script, Step, Yields};
+
+/// The statements of one settling transition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settle {
+    /// If all rows share the fence and every other value ([`Param::One`]): `id = ANY($1)`. Absent if values cannot be
+    /// shared.
+    pub uniform: Option<SettleRows>,
+    pub each: SettleRows,
+    /// For rows with recipient results to keep, if the internal table keeps them.
+    pub remembering: Option<SettleRows>,
+}
+
+typed_script! {
+    /// Makes the move of rows whose lease still holds, and yields their keys.
+    pub SettleRows(Settlements<'_>) -> RowId, Write, |_, mut row| row.key()
+}
+
+typed_script! {
+    /// Extends leases, and yields them with their new fences.
+    pub ExtendLeases { fences: usize } (Leases<'_>) -> Lease, Write, |this, mut row| row.lease(this.fences)
+}
+
+typed_script! {
+    /// Yields the leases of those of the named rows that this worker holds.
+    pub FindHeldLeases { fences: usize } (Ids<'_>) -> Lease, Read, |this, mut row| row.lease(this.fences)
+}
 
 impl Table<'_> {
     /// Returns the scripts that settle rows with this transition.
@@ -25,7 +55,8 @@ impl Table<'_> {
         });
         let uniform = (!fresh).then(|| self.guarded(&writes, &transitions, &Source::Uniform));
         let remembering = self.remembering(transition, &each);
-        Settle { uniform, each, remembering }
+        let typed = |script| SettleRows { script };
+        Settle { uniform: uniform.map(typed), each: typed(each), remembering: remembering.map(typed) }
     }
 
     /// Returns the settle scripts of rows that an operator cancelled in flight: the row stays cancelled, the attempt is
@@ -45,8 +76,8 @@ impl Table<'_> {
             let step = Move { from: std::slice::from_ref(cancelled), ..step };
             let mut assignments = self.contract.assignments(&step);
             assignments.retain(|one| kept.contains(&Some(one.column.as_str())));
-            let each = self.guarded(&Writes { step, assignments }, &[transition], &Source::Each);
-            (transition, Settle { uniform: None, each, remembering: None })
+            let script = self.guarded(&Writes { step, assignments }, &[transition], &Source::Each);
+            (transition, Settle { uniform: None, each: SettleRows { script }, remembering: None })
         };
         let tries = Transition::SETTLES.into_iter().filter(|settles| {
             (*settles == Transition::Delivered || settles.is_failure())
@@ -159,7 +190,7 @@ impl Table<'_> {
     }
 
     /// Returns the script that extends leases and yields the new fences; `None` if a lease is kept without a write.
-    pub fn extend(&self) -> Option<Script> {
+    pub fn extend(&self) -> Option<ExtendLeases> {
         let assignments = self.contract.extension(self.stage);
         if assignments.is_empty() {
             return None;
@@ -193,7 +224,7 @@ impl Table<'_> {
                 vec![builder.finish(&format!("{text}\nRETURNING {}", returning(&columns)), Yields::Leases)]
             }
         };
-        Some(Script { steps })
+        Some(ExtendLeases { script: Script { steps }, fences: self.fence().len() })
     }
 
     fn lease_columns(&self) -> String {
@@ -203,7 +234,7 @@ impl Table<'_> {
 
     /// Returns the script that reads leases whose extension got no answer; `None` if an extension does not change the
     /// fence, or if the table shows neither by its owner nor by a version who changed it.
-    pub fn renewed(&self) -> Option<Script> {
+    pub fn renewed(&self) -> Option<FindHeldLeases> {
         let fence = self.fence();
         let extension = self.contract.extension(self.stage);
         let changes = extension.iter().any(|one| fence.iter().any(|(_, column)| *column == one.column));
@@ -217,6 +248,7 @@ impl Table<'_> {
         parts.extend(owner.map(|owner| format!("{owner} = {}", builder.worker())));
         let (columns, name) = (self.lease_columns(), self.name());
         let text = format!("SELECT {columns}\nFROM {name} AS t\nWHERE {}", parts.join("\n  AND "));
-        Some(Script { steps: vec![builder.finish(&text, Yields::Leases)] })
+        let script = Script { steps: vec![builder.finish(&text, Yields::Leases)] };
+        Some(FindHeldLeases { script, fences: fence.len() })
     }
 }

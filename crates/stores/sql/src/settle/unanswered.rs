@@ -15,14 +15,13 @@ use postrider_seams::row::{Lease, RowId, Value};
 use postrider_seams::store::{Error, LeaseResult, Settlement};
 use tokio::time::Instant;
 
-use crate::bind::{self, Values};
-use crate::claim::taken_from;
+use crate::bind::{self, Ids};
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
 
 /// The leases whose last extension has no answer.
 #[derive(Debug, Default)]
-pub(crate) struct Unanswered(Mutex<HashMap<RowId, Extension>>);
+pub(crate) struct UnansweredExtensions(Mutex<HashMap<RowId, Extension>>);
 
 #[derive(Debug)]
 struct Extension {
@@ -33,7 +32,7 @@ struct Extension {
     latest: Box<[Value]>,
 }
 
-impl Unanswered {
+impl UnansweredExtensions {
     fn lock(&self) -> MutexGuard<'_, HashMap<RowId, Extension>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,11 +108,7 @@ impl OpenTable {
         };
         let mut found = Vec::with_capacity(ids.len());
         for part in ids.chunks(self.batch) {
-            let given = Values::ids(on.owner(), part.to_vec());
-            let rows = on.run("find extended leases", script, &given).await?.into_rows();
-            let read =
-                |mut row: Vec<Value>| bind::lease(&self.statements.layout, |at| taken_from(&mut row, at));
-            found.extend(rows.into_iter().filter_map(read));
+            found.extend(on.fetch("find extended leases", script, Ids(part)).await?);
         }
         let fence = &self.stage.lease.fence;
         let by_version = || fence.iter().position(|role| *role == ColumnRole::Version);

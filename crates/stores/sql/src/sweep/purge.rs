@@ -1,19 +1,28 @@
 //! Renders the purge: deletes finished rows past their retention.
 
 use postrider_contract::Retention;
+use postrider_seams::row::RowId;
 
+use crate::bind::Limit;
 use crate::claim::statements::returning;
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
 use crate::render::time::Shift;
+use crate::typed::typed_script;
 use crate::{Dialect, Param, Script, Step, Yields};
+
+typed_script! {
+    /// Deletes finished rows of one state past their retention, and yields their keys.
+    pub PurgeRows(Limit) -> RowId, Write, |_, mut row| row.key()
+}
 
 impl Table<'_> {
     /// Returns the scripts that delete finished rows past their retention, measured by the row's own time.
     ///
     /// No live state has a retention.
-    pub fn purge(&self) -> Vec<Script> {
-        self.contract.retention.iter().map(|rule| self.purge_one(rule)).collect()
+    pub fn purge(&self) -> Vec<PurgeRows> {
+        let one = |rule| PurgeRows { script: self.purge_one(rule) };
+        self.contract.retention.iter().map(one).collect()
     }
 
     fn purge_one(&self, rule: &Retention) -> Script {

@@ -1,16 +1,16 @@
-//! Renders timed maintenance: the contract's sweeps, and the end of rows without attempts left.
+//! Renders timed maintenance: the contract's sweeps, and moving rows without attempts left to the dead state.
 
 use postrider_contract::{LeaseBy, NO_ATTEMPTS_LEFT, Transition, When};
 
+use crate::Dialect;
 use crate::render::condition::Lookup;
-use crate::render::moves::Pick;
+use crate::render::moves::{MoveSome, Pick};
 use crate::render::table::Table;
 use crate::render::time::Shift;
-use crate::{Dialect, Script};
 
 impl Table<'_> {
     /// Returns the script that moves rows without attempts left to the dead state; `None` if there are none to move.
-    pub fn spent(&self) -> Option<Script> {
+    pub fn spent(&self) -> Option<MoveSome> {
         // If only the counter distinguishes dead rows from ready ones, spent rows need no move.
         if self.stage.ready.contains(&self.stage.dead) {
             return None;
@@ -22,7 +22,7 @@ impl Table<'_> {
         }
         let step = self.contract.exhausted_move(self.stage);
         let pick = if self.has_a_front() { Pick::Front { conditions } } else { Pick::among(conditions) };
-        Some(self.picked(step, &[Transition::Swept], Some(NO_ATTEMPTS_LEFT), &pick))
+        Some(MoveSome { script: self.picked(step, &[Transition::Swept], Some(NO_ATTEMPTS_LEFT), &pick) })
     }
 
     /// Whether spent rows are searched among the first rows in the order of claims.
@@ -36,7 +36,7 @@ impl Table<'_> {
     }
 
     /// Returns the scripts of the contract's sweeps.
-    pub fn sweeps(&self) -> Vec<Script> {
+    pub fn sweeps(&self) -> Vec<MoveSome> {
         let sweep = |sweep| {
             let sweep: &postrider_contract::Sweep = sweep;
             let bound = |column: &String| self.comparable(column, &Shift::NOW);
@@ -73,7 +73,7 @@ impl Table<'_> {
             let step = self.contract.sweep_move(self.stage, sweep);
             let lookup = if sweep.only_with_queue { self.lost_lookup() } else { Lookup::Index };
             let pick = Pick::Some { conditions, order, since: Vec::new(), lookup };
-            self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
+            MoveSome { script: self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick) }
         };
         self.contract.sweeps.iter().map(sweep).collect()
     }

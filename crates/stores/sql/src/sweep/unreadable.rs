@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 
 use postrider_contract::ColumnRole;
 use postrider_seams::inspect::COUNT_LIMIT;
-use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 
-use crate::bind::{self, Values};
-use crate::driver::Driver;
+use crate::Dialect;
+use crate::bind::{Ids, Limit};
+use crate::driver::{Access, Driver};
 use crate::open_table::OpenTable;
-use crate::sweep::unreadable::statements::{Compared, So};
-use crate::{Dialect, Script};
+use crate::sweep::unreadable::statements::{ComparedTime, Consequence};
+use crate::typed::Columns;
 
 /// Number of characters of a value that a report shows.
 const SHOWN: usize = 40;
@@ -31,13 +31,13 @@ impl OpenTable {
             let columns = self.reported_columns(time.column);
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
             let rows = self.newest(&table, &columns);
-            let Some(step) = table.count_unreadable(&time, &rows) else { continue };
-            let script = Script { steps: vec![step] };
-            let counted = on.run("find unreadable times", &script, &Values::limit(on.owner(), 1)).await?;
-            let row = counted.into_rows().into_iter().next().unwrap_or_default();
-            let count = row.first().map_or(0, bind::count);
+            let Some(statement) = table.count_unreadable(&time, &rows) else { continue };
+            let counted = on.rows("count unreadable times", Access::Read, statement).await?;
+            let mut row = Columns::new(counted.into_iter().next().unwrap_or_default());
+            let count = row.count();
             if count > 0 {
-                found.push(self.unreadable_text(&time, count, &row));
+                let (id, value) = (row.text().unwrap_or_default(), row.text().unwrap_or_default());
+                found.push(self.unreadable_text(&time, count, &id, &value));
             }
         }
         Ok(found)
@@ -54,20 +54,19 @@ impl OpenTable {
         columns
     }
 
-    fn unreadable_text(&self, time: &Compared<'_>, count: u64, row: &[Value]) -> String {
-        let text = |at: usize| row.get(at).and_then(Value::as_text).unwrap_or_default();
-        let (id, value) = (text(1), text(2).chars().take(SHOWN).collect::<String>());
+    fn unreadable_text(&self, time: &ComparedTime<'_>, count: u64, id: &str, value: &str) -> String {
+        let value: String = value.chars().take(SHOWN).collect();
         let (table, column) = (&self.contract.table.name, time.column);
         let ended = self.statements.unreadable.iter().any(|scripts| scripts.column == column);
-        let so = match time.so {
-            So::Waits if ended => "a running lane ends them with that reason",
-            So::Waits => "no lane claims them",
-            So::GoesFirst => "they are treated as having no time and are claimed first",
-            So::IsStamped => "their lease starts when a lane first reads them",
+        let consequence = match time.consequence {
+            Consequence::Waits if ended => "a running lane ends them with that reason",
+            Consequence::Waits => "no lane claims them",
+            Consequence::GoesFirst => "they are treated as having no time and are claimed first",
+            Consequence::IsStamped => "their lease starts when a lane first reads them",
         };
         format!(
             "{count} of the newest {COUNT_LIMIT} rows of {table} hold a time in {column} that can't be read, such as row {id}: \
-             {value:?}; {so}. Write a time such as 2026-11-18T02:30:00Z"
+             {value:?}; {consequence}. Write a time such as 2026-11-18T02:30:00Z"
         )
     }
 
@@ -75,14 +74,13 @@ impl OpenTable {
     pub(crate) async fn end_unreadable(&self, on: &impl Driver, limit: u32) -> Result<u64, Error> {
         let mut ended = 0;
         for scripts in &self.statements.unreadable {
-            let given = Values::limit(on.owner(), limit);
-            let mut ids = on.run("find unreadable times", &scripts.find, &given).await?.keys();
+            let mut ids = on.fetch("find unreadable times", &scripts.find, Limit(limit)).await?;
             ids.sort_unstable();
             let example = ids.first().map(ToString::to_string).unwrap_or_default();
             let mut rows = 0;
             for part in ids.chunks(self.batch) {
-                let given = Values::ids(on.owner(), part.to_vec());
-                rows += on.run("end rows with unreadable times", &scripts.end, &given).await?.moved();
+                rows +=
+                    on.fetch("end rows with unreadable times", &scripts.end, Ids(part)).await?.len() as u64;
             }
             if rows > 0 {
                 let (table, column) = (&self.contract.table.name, &scripts.column);

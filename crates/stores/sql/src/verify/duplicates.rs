@@ -3,10 +3,11 @@
 use postrider_seams::inspect::COUNT_LIMIT;
 use postrider_seams::store::Error;
 
-use crate::bind::{self, Values};
-use crate::driver::Driver;
+use crate::driver::execute::{SqlBuilder, Statement};
+use crate::driver::{Access, Driver};
 use crate::open_table::OpenTable;
-use crate::{Dialect, Script, Step, Yields, ddl};
+use crate::typed::Columns;
+use crate::{Dialect, ddl};
 
 /// Counting stops at this number.
 const MOST: u32 = 1000;
@@ -26,10 +27,8 @@ impl OpenTable {
             if columns.iter().any(|column| self.shape.column(column).is_none()) {
                 continue;
             }
-            let script = Script { steps: vec![self.counting(dialect, &columns)] };
-            let rows =
-                on.run("find duplicates", &script, &Values::limit(on.owner(), MOST)).await?.into_rows();
-            let values = rows.first().and_then(|row| row.first()).map_or(0, bind::count);
+            let rows = on.rows("find duplicates", Access::Read, self.counting(dialect, &columns)).await?;
+            let values = rows.into_iter().next().map_or(0, |row| Columns::new(row).count());
             if values > 0 {
                 found.push((columns.join(" and "), values));
             }
@@ -44,7 +43,7 @@ impl OpenTable {
         table && self.contract.table.schema.is_none()
     }
 
-    fn counting(&self, dialect: Dialect, columns: &[String]) -> Step {
+    fn counting(&self, dialect: Dialect, columns: &[String]) -> Statement {
         let quoted: Vec<String> = columns.iter().map(|column| dialect.quoted(column)).collect();
         let there: Vec<String> = quoted.iter().map(|column| format!("{column} IS NOT NULL")).collect();
         let (list, there) = (quoted.join(", "), there.join(" AND "));
@@ -54,7 +53,7 @@ impl OpenTable {
             "SELECT COUNT(*) FROM (SELECT 1 AS n FROM (SELECT {list} FROM {table} ORDER BY {id} DESC LIMIT {COUNT_LIMIT}) AS t \
              WHERE {there} GROUP BY {list} HAVING COUNT(*) > 1 LIMIT {MOST}) AS d"
         );
-        Step { sql, params: Vec::new(), yields: Yields::Other }
+        SqlBuilder::new(dialect, sql).finish()
     }
 }
 

@@ -14,11 +14,12 @@ pub use constraints::{Constraints, Reference, check_expressions, enum_values, un
 use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 use postrider_seams::store::Error;
 
-use crate::bind::{self, Values};
-use crate::driver::Driver;
+use crate::Dialect;
+use crate::driver::execute::SqlBuilder;
+use crate::driver::{Access, Driver};
 use crate::open_table::OpenTable;
 use crate::render::table::Table;
-use crate::{Dialect, Script, Step, Yields};
+use crate::typed::Columns;
 
 /// The conflicts between a table's constraints and the contract.
 #[derive(Debug, Clone, Default)]
@@ -62,9 +63,8 @@ impl OpenTable {
 
 /// Runs a statement that returns one number.
 async fn count(on: &impl Driver, doing: &str, sql: String) -> Result<u64, Error> {
-    let script = Script { steps: vec![Step { sql, params: Vec::new(), yields: Yields::Other }] };
-    let rows = on.run(doing, &script, &Values::limit(on.owner(), 1)).await?.into_rows();
-    Ok(rows.first().and_then(|row| row.first()).map_or(0, bind::count))
+    let rows = on.rows(doing, Access::Read, SqlBuilder::new(on.dialect(), sql).finish()).await?;
+    Ok(rows.into_iter().next().map_or(0, |row| Columns::new(row).count()))
 }
 
 fn finding(level: Level, text: String, fix: Option<String>) -> Finding {

@@ -7,11 +7,12 @@ use postrider_contract::{ColumnRole, Condition, Literal, StateId};
 use postrider_seams::inspect::COUNT_LIMIT;
 use postrider_seams::store::Error;
 
-use crate::bind::{self, Values};
-use crate::driver::Driver;
+use crate::Dialect;
+use crate::driver::execute::{SqlBuilder, Statement};
+use crate::driver::{Access, Driver};
 use crate::open_table::OpenTable;
 use crate::render::condition::Lookup;
-use crate::{Dialect, Script, Step, Yields};
+use crate::typed::Columns;
 
 /// Maximum number of unknown states that are reported.
 const REPORTED: u32 = 10;
@@ -25,13 +26,11 @@ impl OpenTable {
     }
 
     async fn rows_in_unknown_states(&self, on: &impl Driver) -> Result<Vec<String>, Error> {
-        let script = Script { steps: vec![self.unknown_rows(on.dialect())] };
-        let rows =
-            on.run("find unknown states", &script, &Values::limit(on.owner(), REPORTED)).await?.into_rows();
+        let rows = on.rows("find unknown states", Access::Read, self.unknown_rows(on.dialect())).await?;
         let (table, status) = (&self.contract.table.name, self.contract.column(ColumnRole::Status));
-        let sentence = |row: &Vec<postrider_seams::Value>| {
-            let state = row.first().and_then(postrider_seams::Value::as_text).unwrap_or("NULL").to_owned();
-            let count = row.get(1).map_or(0, bind::count);
+        let sentence = |row| {
+            let mut row = Columns::new(row);
+            let (state, count) = (row.text().unwrap_or_else(|| "NULL".to_owned()), row.count());
             let which = match status {
                 Some(status) if self.is_status(&state) => {
                     format!("have `{state}` in {status} and are in no state that the contract knows")
@@ -41,7 +40,7 @@ impl OpenTable {
             };
             format!("{count} of the newest {COUNT_LIMIT} rows of {table} {which}: no lane claims them")
         };
-        Ok(rows.iter().map(sentence).collect())
+        Ok(rows.into_iter().map(sentence).collect())
     }
 
     /// Whether the status column holds this value in some state; then other columns keep the row out of that state.
@@ -57,7 +56,7 @@ impl OpenTable {
         })
     }
 
-    fn unknown_rows(&self, dialect: Dialect) -> Step {
+    fn unknown_rows(&self, dialect: Dialect) -> Statement {
         let table = self.table(dialect);
         let states: Vec<StateId> = (0..self.contract.states.len()).map(StateId).collect();
         let known = table.in_states(&states, Lookup::Index);
@@ -86,6 +85,6 @@ impl OpenTable {
             self.newest(&table, &columns),
             unknown.join(" AND ")
         );
-        Step { sql, params: Vec::new(), yields: Yields::Other }
+        SqlBuilder::new(dialect, sql).finish()
     }
 }

@@ -20,6 +20,8 @@ const BREAKS: [&[&str]; 4] = [
         " JOIN ",
         " AFTER ",
         " FOR EACH ",
+        " GENERATED ",
+        " ON ",
         " EXECUTE ",
         " WHEN ",
         " ELSE ",

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 
 use postrider_contract::Contract;
 use postrider_seams::row::{Lease, RowId, Value};
-use postrider_seams::store::Settlement;
-use postrider_sql::bind::Values;
+use postrider_sql::driver::Access;
 use postrider_sql::{Dialect, Script, Shape, ShapeColumn, Statements, Step, ddl, render};
 
 use crate::pretty;
@@ -17,7 +16,7 @@ const DIALECTS: [(&str, Dialect); 3] =
     [("postgres", Dialect::Postgres), ("mysql", Dialect::Mysql), ("sqlite", Dialect::Sqlite)];
 
 /// Longer lines are hard to review.
-const WIDEST: usize = 140;
+const WIDEST: usize = 120;
 
 #[test]
 fn every_statement_is_what_was_reviewed() {
@@ -44,11 +43,10 @@ fn every_statement_is_what_was_reviewed() {
     assert!(different.is_empty(), "{different:?} differ; review with UPDATE_SNAPSHOTS=1 and git diff");
 }
 
-/// A parameter that a dialect does not have, or that no caller gives, must fail here, and never be NULL.
+/// A parameter that a dialect does not have, or that a statement's type does not give, must fail here, and never be
+/// NULL. Whether a statement only reads is part of its type too.
 #[test]
 fn every_parameter_of_every_statement_has_a_value() {
-    let lease = Lease { id: RowId::Int(1), fence: Box::new([Value::Text("f".to_owned())]) };
-    let moved = Settlement::released(lease);
     for (name, contract) in contracts() {
         for (_, dialect) in DIALECTS {
             let (_, mut shape) = table(&contract, dialect);
@@ -57,18 +55,25 @@ fn every_parameter_of_every_statement_has_a_value() {
             let contract = contract.resolve(&present).expect("the reference table has all").with_queue();
             for stage in &contract.stages {
                 let program = render(&contract, stage, dialect, &shape).expect("it renders");
-                let named = program.scripts().into_iter().map(|(title, script)| (title.to_owned(), script));
-                for (title, script) in scripts(&program).into_iter().chain(named) {
-                    for step in &script.steps {
-                        let given = Values::settlements("me", vec![&moved]);
-                        let statement = step.bound(dialect, &given);
+                for sample in program.samples(dialect, &lease(&program)) {
+                    let title = &sample.title;
+                    for statement in &sample.statements {
                         let wanted = placeholders(&statement.sql, dialect);
                         assert_eq!(statement.args.len(), wanted, "{name}, {title}: {}", statement.sql);
+                    }
+                    let reads = sample.statements.iter().all(|statement| statement.sql.starts_with("SELECT"));
+                    if dialect == Dialect::Sqlite {
+                        assert_eq!(sample.access == Access::Read, reads, "{name}, {title}");
                     }
                 }
             }
         }
     }
+}
+
+fn lease(program: &Statements) -> Lease {
+    let fence = vec![Value::Text("f".to_owned()); program.layout.fences];
+    Lease { id: RowId::Int(1), fence: fence.into() }
 }
 
 /// The number of values that a statement wants: `?` once each on MySQL, the greatest number elsewhere. No literal of
@@ -194,12 +199,12 @@ fn snapshot(contract: &Contract, dialect: Dialect) -> String {
         let layout = &program.layout;
         let layout = pretty::comment(&format!("{}: layout {layout:?}", stage.name));
         write!(text, "\n{layout}\n").expect("writing to a String can't fail");
-        for (title, script) in scripts(&program) {
+        for (title, script) in scripts(&program, dialect) {
             // Scripts that all stages share are shown once.
-            let steps = show(script);
+            let steps = show(script, "");
             match shown.get(&title) {
                 Some(known) if *known == steps => writeln!(text, "\n-- {}: {title}: as above", stage.name),
-                _ => write!(text, "{}", steps.replace("{title}", &format!("{}: {title}", stage.name))),
+                _ => write!(text, "{}", show(script, &format!("{}: {title}", stage.name))),
             }
             .expect("writing to a String can't fail");
             shown.insert(title, steps);
@@ -215,7 +220,9 @@ fn with_queue(contract: &Contract, stage: &str, dialect: Dialect, shape: &Shape)
     let contract = contract.clone().with_queue();
     let stage = contract.stage(stage).expect("it was there");
     let program = render(&contract, stage, dialect, shape).expect("it renders");
-    let Some(handoff) = &program.handoff else { return String::new() };
+    if program.handoff.is_none() {
+        return String::new();
+    }
     let indexes = ddl::missing(&contract, shape, &[], dialect).expect("it renders");
     let mut text = String::new();
     let known = ddl::missing(contract_without_queue, shape, &[], dialect).expect("it renders");
@@ -223,113 +230,34 @@ fn with_queue(contract: &Contract, stage: &str, dialect: Dialect, shape: &Shape)
         write!(text, "\n-- create, with a queue\n{};\n", pretty::lines(statement))
             .expect("writing to a String can't fail");
     }
-    let mut scripts =
-        vec![("claim by key".to_owned(), &handoff.claim), ("standing".to_owned(), &handoff.standing)];
-    let offers =
-        handoff.due.iter().enumerate().map(|(index, script)| (format!("offer {}", index + 1), script));
-    scripts.extend(offers);
-    let recalls = handoff.recall.iter().enumerate();
-    scripts.extend(recalls.map(|(index, script)| (format!("recall {}", index + 1), script)));
-    for transition in [postrider_contract::Transition::Released, postrider_contract::Transition::Retry] {
-        scripts.push((format!("settle {transition}, each"), &program.settle[&transition].each));
-    }
+    let all = scripts(&program, dialect).into_iter();
+    let (of_queue, others): (Vec<_>, Vec<_>) = all.partition(|(title, _)| is_of_queue(title));
+    let settles = ["settle released, each", "settle retry, each"];
+    let settles = settles.iter().filter_map(|title| others.iter().find(|(other, _)| other == title));
+    let scripts = of_queue.iter().chain(settles);
     for (title, script) in scripts {
-        text.push_str(&show(script).replace("{title}", &format!("{}, with a queue: {title}", stage.name)));
+        text.push_str(&show(script, &format!("{}, with a queue: {title}", stage.name)));
     }
     text
 }
 
-fn scripts(program: &Statements) -> Vec<(String, &Script)> {
-    let mut all: Vec<(String, &Script)> = Vec::new();
-    for (index, script) in program.claim.iter().enumerate() {
-        all.push((format!("claim {}", index + 1), script));
-    }
-    if let Some(shares) = &program.shares {
-        let own = [
-            ("shares", &shares.first),
-            ("shares from a cursor", &shares.after),
-            ("claim shares", &shares.take),
-        ];
-        all.extend(own.map(|(title, script)| (title.to_owned(), script)));
-        if let Some(pools) = &shares.pools {
-            let own = [
-                ("pools", &pools.state),
-                ("enroll pools", &pools.enroll),
-                ("claim shares of limited pools", &pools.take),
-                ("refund", &pools.refund),
-            ];
-            all.extend(own.map(|(title, script)| (title.to_owned(), script)));
-        }
-    }
-    if let Some(groups) = &program.groups {
-        let limited =
-            [("the start, limited", &groups.limited_first), ("the cursor, limited", &groups.limited_after)];
-        let plain = [("the start", &groups.first), ("the cursor", &groups.after)];
-        for (from, scripts) in plain.into_iter().chain(limited) {
-            for (index, script) in scripts.iter().enumerate() {
-                all.push((format!("claim groups from {from} {}", index + 1), script));
-            }
-        }
-    }
-    all.push(("load".to_owned(), &program.load));
-    all.extend(program.join.as_ref().map(|script| ("join".to_owned(), script)));
-    for (transition, settle) in &program.settle {
-        all.extend(settle.uniform.as_ref().map(|script| (format!("settle {transition}, uniform"), script)));
-        all.push((format!("settle {transition}, each"), &settle.each));
-        let remembering = settle.remembering.as_ref();
-        all.extend(remembering.map(|script| (format!("settle {transition}, remembering"), script)));
-    }
-    all.extend(program.extend.as_ref().map(|script| ("extend".to_owned(), script)));
-    all.extend(program.renewed.as_ref().map(|script| ("leases after a lost extension".to_owned(), script)));
-    all.extend(program.stamp.as_ref().map(|script| ("stamp".to_owned(), script)));
-    all.push(("leases that still hold".to_owned(), &program.standing_leases));
-    if let Some(lost) = &program.lost_claims {
-        all.push(("look for rows of a lost claim".to_owned(), &lost.find));
-        all.push(("release rows of a lost claim".to_owned(), &lost.free));
-    }
-    if let Some(reclaim) = &program.reclaim {
-        all.extend([
-            ("look for expired leases".to_owned(), &reclaim.find),
-            ("reclaim, free".to_owned(), &reclaim.free),
-            ("reclaim, spared".to_owned(), &reclaim.spared),
-            ("reclaim, charged".to_owned(), &reclaim.charged),
-            ("reclaim, dead".to_owned(), &reclaim.dead),
-        ]);
-    }
-    all.extend(program.spent.as_ref().map(|script| ("spent".to_owned(), script)));
-    for unreadable in &program.unreadable {
-        all.push((format!("look for unreadable {}", unreadable.column), &unreadable.find));
-        all.push((format!("end unreadable {}", unreadable.column), &unreadable.end));
-    }
-    for (index, script) in program.sweeps.iter().enumerate() {
-        all.push((format!("sweep {}", index + 1), script));
-    }
-    for (index, script) in program.purge.iter().enumerate() {
-        all.push((format!("purge {}", index + 1), script));
-    }
-    all.push(("next due".to_owned(), &program.next_due));
-    let inspect = &program.inspect;
-    all.push(("lag".to_owned(), &inspect.lag));
-    for (title, list) in [
-        ("census", &inspect.census),
-        ("requeue ids", &inspect.requeue_ids),
-        ("requeue state", &inspect.requeue_state),
-        ("cancel ids", &inspect.cancel_ids),
-        ("cancel state", &inspect.cancel_state),
-        ("release ids", &inspect.release_ids),
-        ("release state", &inspect.release_state),
-        ("complete ids", &inspect.complete_ids),
-    ] {
-        all.extend(list.iter().map(|(state, script)| (format!("{title} {state}"), script)));
-    }
-    all
+/// Whether a lane has the script only with an external queue.
+fn is_of_queue(title: &str) -> bool {
+    ["claim by key", "standing", "offer", "recall"].into_iter().any(|start| title.starts_with(start))
 }
 
-fn show(script: &Script) -> String {
+fn scripts(program: &Statements, dialect: Dialect) -> Vec<(String, &Script)> {
+    let samples = program.samples(dialect, &lease(program)).into_iter();
+    // They are of no interest to a reviewer: see `settle`, and the system tables of the database.
+    let shown = |title: &str| title != "table of pools" && !title.starts_with("settle late");
+    samples.filter(|sample| shown(&sample.title)).map(|sample| (sample.title, sample.script)).collect()
+}
+
+fn show(script: &Script, title: &str) -> String {
     let several = script.steps.len() > 1;
     let step = |(index, step): (usize, &Step)| {
         let place = if several { format!(", step {}", index + 1) } else { String::new() };
-        let title = pretty::comment(&format!("{{title}}{place}: {:?} -> {:?}", step.params, step.yields));
+        let title = pretty::comment(&format!("{title}{place}: {:?} -> {:?}", step.params, step.yields));
         format!("\n{title}\n{};\n", pretty::lines(&step.sql))
     };
     script.steps.iter().enumerate().map(step).collect::<Vec<_>>().concat()

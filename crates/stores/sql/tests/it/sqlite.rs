@@ -76,7 +76,7 @@ impl Bench {
 
     /// Keys in claim order, each with its fence.
     async fn claim(&self) -> Vec<(i64, String)> {
-        let steps = &self.statements.claim[0].steps;
+        let steps = &self.statements.claim[0].script.steps;
         let keys = self.run(&steps[0], &Values::default()).await;
         let keys: Vec<i64> = keys.iter().map(|row| row.get(0)).collect();
         let rows = self.run(&steps[1], &Values { keys: format!("{keys:?}"), ..Values::default() }).await;
@@ -91,7 +91,7 @@ impl Bench {
     /// Keys that the general settle moved.
     async fn settle(&self, transition: Transition, id: i64, fence: &str) -> Vec<i64> {
         let rows = format!(r#"[{{"id": {id}, "f0": "{fence}", "delay": 60.0, "reason": "no"}}]"#);
-        let step = &self.statements.settle[&transition].each.steps[0];
+        let step = &self.statements.settle[&transition].each.script.steps[0];
         let moved = self.run(step, &Values { rows, ..Values::default() }).await;
         moved.iter().map(|row| row.get(0)).collect()
     }
@@ -196,7 +196,7 @@ async fn every_claim_is_served_by_its_index_without_a_sort() {
             Contract::parse(name, Contract::builtin(name).expect("one of ours")).expect("it parses");
         for (index, stage) in contract.stages.iter().enumerate() {
             let bench = open(name, index, None).await;
-            let plan = bench.plan(&bench.statements.claim[0].steps[0]).await;
+            let plan = bench.plan(&bench.statements.claim[0].script.steps[0]).await;
             let kind = if contract.group.is_some() { "free" } else { "claim" };
             let claim_index = format!("{name}_{}_{kind}", stage.name);
             assert!(
@@ -215,7 +215,8 @@ async fn settles_are_driven_by_the_key_alone() {
     for name in Contract::builtin_names() {
         let bench = open(name, 0, None).await;
         for (transition, settle) in &bench.statements.settle {
-            let scripts: [Option<&Script>; 2] = [settle.uniform.as_ref(), Some(&settle.each)];
+            let scripts: [Option<&Script>; 2] =
+                [settle.uniform.as_ref().map(|typed| &typed.script), Some(&settle.each.script)];
             for script in scripts.into_iter().flatten() {
                 let plan = bench.plan(&script.steps[0]).await;
                 let by_key = plan.contains("USING INTEGER PRIMARY KEY") || plan.contains("sqlite_autoindex");

@@ -47,9 +47,10 @@ CREATE TABLE IF NOT EXISTS `dispatch_jobs` (
     client_key VARCHAR(64) GENERATED ALWAYS AS (COALESCE(client_id, '')) VIRTUAL,
     claimed_by VARCHAR(64),
     lease_until DATETIME(6),
-    group_key VARCHAR(350) GENERATED ALWAYS AS (
-      CASE WHEN message_group IS NOT NULL THEN CONCAT(COALESCE(client_id, ''), ':', message_group) END
-    ) STORED
+    group_key VARCHAR(350)
+      GENERATED ALWAYS AS (
+        CASE WHEN message_group IS NOT NULL THEN CONCAT(COALESCE(client_id, ''), ':', message_group) END
+      ) STORED
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- create
@@ -92,43 +93,45 @@ CREATE INDEX dispatch_job_metadata_search ON dispatch_job_metadata (`key`, `valu
 CREATE INDEX dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-ALTER TABLE `dispatch_jobs` ADD COLUMN `live_group_mode` VARCHAR(350) GENERATED ALWAYS AS (
-  CASE
-    WHEN (
-      (
-        (`status` = 'QUEUED')
-          OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL)
-          OR (`status` = 'IN_PROGRESS')
-      )
-        OR (
-          (`status` = 'ERROR' AND `next_attempt_at` IS NULL) AND `mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR')
+ALTER TABLE `dispatch_jobs` ADD COLUMN `live_group_mode` VARCHAR(350)
+  GENERATED ALWAYS AS (
+    CASE
+      WHEN (
+        (
+          (`status` = 'QUEUED')
+            OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL)
+            OR (`status` = 'IN_PROGRESS')
         )
-    )
-    AND `group_key` IS NOT NULL
-    AND `mode` NOT IN ('IMMEDIATE') THEN `group_key`
-    END
-) VIRTUAL;
-
--- create
-ALTER TABLE `dispatch_jobs` ADD COLUMN `ready_share` VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (
-  CASE
-    WHEN ((`status` = 'QUEUED') OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL))
-      THEN LEFT(
-        CONCAT(
-          CASE WHEN `group_key` IS NOT NULL AND `mode` NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END,
-            COALESCE(`dispatch_pool_id`, ''),
-            '	',
-            COALESCE(`client_id`, '')
-        ),
-          255
+          OR (
+            (`status` = 'ERROR' AND `next_attempt_at` IS NULL)
+              AND `mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR')
+          )
       )
-    END
-) VIRTUAL;
+      AND `group_key` IS NOT NULL
+      AND `mode` NOT IN ('IMMEDIATE') THEN `group_key`
+      END
+  ) VIRTUAL;
 
 -- create
-CREATE INDEX `dispatch_jobs_deliver_free_mode` ON `dispatch_jobs` (
-  `status`, `live_group_mode`, `next_attempt_at`, `id`
-);
+ALTER TABLE `dispatch_jobs` ADD COLUMN `ready_share` VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+  GENERATED ALWAYS AS (
+    CASE
+      WHEN ((`status` = 'QUEUED') OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL))
+        THEN LEFT(
+          CONCAT(
+            CASE WHEN `group_key` IS NOT NULL AND `mode` NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END,
+              COALESCE(`dispatch_pool_id`, ''),
+              '	',
+              COALESCE(`client_id`, '')
+          ),
+            255
+        )
+      END
+  ) VIRTUAL;
+
+-- create
+CREATE INDEX `dispatch_jobs_deliver_free_mode`
+  ON `dispatch_jobs` (`status`, `live_group_mode`, `next_attempt_at`, `id`);
 
 -- create
 CREATE INDEX `dispatch_jobs_deliver_share` ON `dispatch_jobs` (`ready_share`, `next_attempt_at`, `id`);
@@ -137,9 +140,8 @@ CREATE INDEX `dispatch_jobs_deliver_share` ON `dispatch_jobs` (`ready_share`, `n
 CREATE INDEX `dispatch_jobs_deliver_pool` ON `dispatch_jobs` (`status`, `dispatch_pool_id`);
 
 -- create
-CREATE INDEX `dispatch_jobs_deliver_order_mode` ON `dispatch_jobs` (
-  `live_group_mode`, `sequence`, `created_at`, `id`
-);
+CREATE INDEX `dispatch_jobs_deliver_order_mode`
+  ON `dispatch_jobs` (`live_group_mode`, `sequence`, `created_at`, `id`);
 
 -- create
 CREATE INDEX `dispatch_jobs_deliver_fresh` ON `dispatch_jobs` (`status`, `next_attempt_at`, `id`);
@@ -728,7 +730,8 @@ UPDATE postrider_pools AS b
       AND t.`dispatch_pool_id` IS NOT NULL
       GROUP BY t.`dispatch_pool_id`
   ) AS x
-  JOIN `dispatch_pools` AS p ON p.`id` = x.pool
+  JOIN `dispatch_pools` AS p
+  ON p.`id` = x.pool
   AND p.`rate_per_minute`
     > 0 SET b.free_at = GREATEST(
       CASE
@@ -772,7 +775,8 @@ UPDATE postrider_pools AS b
       AND t.`dispatch_pool_id` IS NOT NULL
       GROUP BY t.`dispatch_pool_id`
   ) AS x
-  JOIN `dispatch_pools` AS p ON p.`id` = x.pool
+  JOIN `dispatch_pools` AS p
+  ON p.`id` = x.pool
   AND p.`rate_per_minute`
     > 0 SET b.free_at = b.free_at
       - x.n
@@ -1534,7 +1538,8 @@ UPDATE postrider_pools AS b
       AND t.`dispatch_pool_id` IS NOT NULL
       GROUP BY t.`dispatch_pool_id`
   ) AS x
-  JOIN `dispatch_pools` AS p ON p.`id` = x.pool
+  JOIN `dispatch_pools` AS p
+  ON p.`id` = x.pool
   AND p.`rate_per_minute`
     > 0 SET b.free_at = GREATEST(
       CASE
@@ -1874,7 +1879,8 @@ UPDATE postrider_pools AS b
       AND t.`dispatch_pool_id` IS NOT NULL
       GROUP BY t.`dispatch_pool_id`
   ) AS x
-  JOIN `dispatch_pools` AS p ON p.`id` = x.pool
+  JOIN `dispatch_pools` AS p
+  ON p.`id` = x.pool
   AND p.`rate_per_minute`
     > 0 SET b.free_at = GREATEST(
       CASE
@@ -1951,7 +1957,8 @@ UPDATE `dispatch_jobs` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0),
   t.`status` = 'COMPLETED',
   t.`lease_until` = NULL,
@@ -1962,8 +1969,8 @@ UPDATE `dispatch_jobs` AS t
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver: settle delivered, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver: settle delivered, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO `dispatch_attempts` (
   `id`,
     `job_id`,
@@ -2010,7 +2017,8 @@ FROM `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- deliver: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -2040,7 +2048,8 @@ UPDATE `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0),
   t.`status` = 'ERROR',
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -2051,8 +2060,8 @@ UPDATE `dispatch_jobs` AS t
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver: settle retry, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver: settle retry, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO `dispatch_attempts` (
   `id`,
     `job_id`,
@@ -2099,7 +2108,8 @@ FROM `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- deliver: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -2128,7 +2138,8 @@ UPDATE `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0),
   t.`status` = 'ERROR',
   t.`next_attempt_at` = NULL,
@@ -2139,8 +2150,8 @@ UPDATE `dispatch_jobs` AS t
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver: settle dead, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver: settle dead, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO `dispatch_attempts` (
   `id`,
     `job_id`,
@@ -2187,7 +2198,8 @@ FROM `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- deliver: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -2216,7 +2228,8 @@ UPDATE `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0),
   t.`status` = 'ERROR',
   t.`next_attempt_at` = NULL,
@@ -2227,8 +2240,8 @@ UPDATE `dispatch_jobs` AS t
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver: settle rejected, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver: settle rejected, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO `dispatch_attempts` (
   `id`,
     `job_id`,
@@ -2275,7 +2288,8 @@ FROM `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- deliver: settle skipped, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -2325,7 +2339,8 @@ UPDATE `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0),
   t.`status` = 'ERROR',
   t.`next_attempt_at` = NULL,
@@ -2379,7 +2394,8 @@ UPDATE `dispatch_jobs` AS t
             `reason` LONGTEXT PATH '$.reason', `delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`last_error` = COALESCE(v.`reason`, t.`last_error`),
   t.`status` = CASE WHEN COALESCE(t.`attempt_count`, 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -3870,9 +3886,8 @@ UPDATE `dispatch_jobs` AS t SET
 WHERE t.`id` IN ({held});
 
 -- create, with a queue
-CREATE INDEX `dispatch_jobs_deliver_offer` ON `dispatch_jobs` (
-  `status`, `live_group_mode`, `dispatch_pool_id`, `queued_at`, `next_attempt_at`
-);
+CREATE INDEX `dispatch_jobs_deliver_offer`
+  ON `dispatch_jobs` (`status`, `live_group_mode`, `dispatch_pool_id`, `queued_at`, `next_attempt_at`);
 
 -- deliver, with a queue: claim by key, step 1: [Ids] -> Rows
 SELECT
@@ -4151,7 +4166,8 @@ WHERE t.`id` = v.`id`
   AND t.`attempt_count` <=> v.`f1`
 FOR UPDATE;
 
--- deliver, with a queue: settle retry, each, step 2: [Rows([Outcome("duration_ms"), Delay, Reason, Id]), Held] -> Nothing
+-- deliver, with a queue: settle retry, each, step 2: [Rows([Outcome("duration_ms"), Delay, Reason, Id]),
+--   Held] -> Nothing
 UPDATE `dispatch_jobs` AS t
   JOIN (
     SELECT *
@@ -4164,7 +4180,8 @@ UPDATE `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0),
   t.`status` = 'ERROR',
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -4176,8 +4193,8 @@ UPDATE `dispatch_jobs` AS t
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver, with a queue: settle retry, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver, with a queue: settle retry, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO `dispatch_attempts` (
   `id`,
     `job_id`,
@@ -4224,5 +4241,6 @@ FROM `dispatch_jobs` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});

@@ -46,15 +46,15 @@ CREATE TABLE IF NOT EXISTS "dispatch_jobs" (
     updated_at timestamptz NOT NULL DEFAULT now(),
     claimed_by varchar(64),
     lease_until timestamptz,
-    group_key text GENERATED ALWAYS AS (
-      CASE WHEN message_group IS NOT NULL THEN coalesce(client_id, '') || ':' || message_group END
-    ) STORED
+    group_key text
+      GENERATED ALWAYS AS (
+        CASE WHEN message_group IS NOT NULL THEN coalesce(client_id, '') || ':' || message_group END
+      ) STORED
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 -- create
-CREATE UNIQUE INDEX IF NOT EXISTS dispatch_jobs_idempotency ON "dispatch_jobs" (
-  coalesce(client_id, ''), idempotency_key
-)
+CREATE UNIQUE INDEX IF NOT EXISTS dispatch_jobs_idempotency
+  ON "dispatch_jobs" (coalesce(client_id, ''), idempotency_key)
   WHERE idempotency_key IS NOT NULL;
 
 -- create
@@ -94,35 +94,35 @@ CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata
 CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free_mode" ON "dispatch_jobs" (
-  (COALESCE("next_attempt_at", '-infinity')), "id"
-)
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free_mode"
+  ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')), "id")
   WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
   AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE'));
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode" ON "dispatch_jobs" (
-  (
-    CASE
-      WHEN "group_key" IS NOT NULL
-      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
-  ),
-    (COALESCE("next_attempt_at", '-infinity')),
-    "id"
-)
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode"
+  ON "dispatch_jobs" (
+    (
+      CASE
+        WHEN "group_key" IS NOT NULL
+        AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+    ),
+      (COALESCE("next_attempt_at", '-infinity')),
+      "id"
+  )
   WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL));
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_pool" ON "dispatch_jobs" ("dispatch_pool_id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_pool"
+  ON "dispatch_jobs" ("dispatch_pool_id")
   WHERE "status" = 'IN_PROGRESS'
   AND "dispatch_pool_id" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode" ON "dispatch_jobs" (
-  "group_key", "sequence", "created_at", "id"
-)
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode"
+  ON "dispatch_jobs" ("group_key", "sequence", "created_at", "id")
   WHERE (
     (
       ("status" = 'QUEUED')
@@ -135,53 +135,58 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode" ON "dispatch_jobs"
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh_mode" ON "dispatch_jobs" (
-  (COALESCE("next_attempt_at", "created_at")), "id"
-)
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh_mode"
+  ON "dispatch_jobs" ((COALESCE("next_attempt_at", "created_at")), "id")
   WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
   AND "group_key" IS NOT NULL
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight_mode" ON "dispatch_jobs" ("group_key")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight_mode"
+  ON "dispatch_jobs" ("group_key")
   WHERE "status" = 'IN_PROGRESS'
   AND "group_key" IS NOT NULL
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease" ON "dispatch_jobs" ("lease_until")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease"
+  ON "dispatch_jobs" ("lease_until")
   WHERE "status" = 'IN_PROGRESS';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3_own" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3_own"
+  ON "dispatch_jobs" ("id")
   WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
   AND "attempt_count" >= GREATEST(COALESCE("max_retries", 3), 1);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_scheduled_for" ON "dispatch_jobs" (
-  (COALESCE("scheduled_for", '-infinity'))
-)
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_scheduled_for"
+  ON "dispatch_jobs" ((COALESCE("scheduled_for", '-infinity')))
   WHERE "status" = 'PENDING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at" ON "dispatch_jobs" ("expires_at")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at"
+  ON "dispatch_jobs" ("expires_at")
   WHERE (
     ("status" = 'QUEUED') OR ("status" = 'PENDING') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)
   )
   AND "expires_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_before_scheduled_for" ON "dispatch_jobs" ("scheduled_for")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_before_scheduled_for"
+  ON "dispatch_jobs" ("scheduled_for")
   WHERE "status" = 'QUEUED'
   AND "scheduled_for" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_retrying_state" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_retrying_state"
+  ON "dispatch_jobs" ("id")
   WHERE "status" = 'ERROR'
   AND "next_attempt_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_dead_state" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_dead_state"
+  ON "dispatch_jobs" ("id")
   WHERE "status" = 'ERROR'
   AND "next_attempt_at" IS NULL;
 
@@ -189,14 +194,16 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_dead_state" ON "dispatch_jobs" ("id")
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_queued_state" ON "dispatch_jobs" ("id") WHERE "status" = 'QUEUED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_completed_state" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_completed_state"
+  ON "dispatch_jobs" ("id")
   WHERE "status" = 'COMPLETED';
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_pending_state" ON "dispatch_jobs" ("id") WHERE "status" = 'PENDING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_cancelled_state" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_cancelled_state"
+  ON "dispatch_jobs" ("id")
   WHERE "status" = 'CANCELLED';
 
 -- create, notify
@@ -217,7 +224,8 @@ BEGIN
       AND tgrelid = '"dispatch_jobs"'::regclass
   ) THEN
     CREATE TRIGGER "postrider_dispatch_jobs"
-      AFTER INSERT ON "dispatch_jobs"
+      AFTER INSERT
+      ON "dispatch_jobs"
       FOR EACH STATEMENT
       EXECUTE FUNCTION "postrider_dispatch_jobs"();
   END IF;
@@ -976,7 +984,8 @@ FROM (
     AND t."dispatch_pool_id" IS NOT NULL
     GROUP BY t."dispatch_pool_id"
 ) AS x
-  JOIN "dispatch_pools" AS p ON p."id" = x.pool
+  JOIN "dispatch_pools" AS p
+  ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
@@ -1002,7 +1011,8 @@ FROM (
     AND t."dispatch_pool_id" IS NOT NULL
     GROUP BY t."dispatch_pool_id"
 ) AS x
-  JOIN "dispatch_pools" AS p ON p."id" = x.pool
+  JOIN "dispatch_pools" AS p
+  ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
@@ -1290,7 +1300,8 @@ FROM (
       row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
-      JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
+      JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint)
+      ON q.p = p.pool) AS y) AS z
 WHERE z.ok),
 locked AS MATERIALIZED (
 SELECT t."id" AS k FROM "dispatch_jobs" AS t
@@ -1703,7 +1714,8 @@ FROM (
       row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
-      JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
+      JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint)
+      ON q.p = p.pool) AS y) AS z
 WHERE z.ok),
 locked AS MATERIALIZED (
 SELECT t."id" AS k FROM "dispatch_jobs" AS t
@@ -2193,7 +2205,8 @@ FROM (
       row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
-      JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
+      JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint)
+      ON q.p = p.pool) AS y) AS z
 WHERE z.ok),
 locked AS MATERIALIZED (
 SELECT t."id" AS k FROM "dispatch_jobs" AS t
@@ -2362,7 +2375,8 @@ FROM (
     AND t."dispatch_pool_id" IS NOT NULL
     GROUP BY t."dispatch_pool_id"
 ) AS x
-  JOIN "dispatch_pools" AS p ON p."id" = x.pool
+  JOIN "dispatch_pools" AS p
+  ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
@@ -2444,7 +2458,8 @@ SELECT
 FROM postrider_pools AS b JOIN "dispatch_pools" AS p ON p."id" = b.pool
 WHERE b.pool = ANY ($1::text[]);
 
--- deliver: claim groups from the cursor, limited 1, step 3: [Open, Cursor, Fresh, GroupsWanted, Jumps] -> Groups
+-- deliver: claim groups from the cursor, limited 1, step 3: [Open, Cursor, Fresh, GroupsWanted, Jumps] ->
+--   Groups
 SELECT
   (c.g)::text,
   c.kind
@@ -2631,7 +2646,8 @@ FROM (
 WHERE c.mine
 LIMIT $4 + 1;
 
--- deliver: claim groups from the cursor, limited 1, step 4: [Groups, Open, Run, Limit, Permits, Owner] -> Rows
+-- deliver: claim groups from the cursor, limited 1, step 4: [Groups, Open, Run, Limit, Permits, Owner] ->
+--   Rows
 WITH picked AS MATERIALIZED (
 SELECT
   r.k,
@@ -2729,7 +2745,8 @@ FROM (
       row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
-      JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
+      JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint)
+      ON q.p = p.pool) AS y) AS z
 WHERE z.ok),
 locked AS MATERIALIZED (
 SELECT t."id" AS k FROM "dispatch_jobs" AS t
@@ -2898,7 +2915,8 @@ FROM (
     AND t."dispatch_pool_id" IS NOT NULL
     GROUP BY t."dispatch_pool_id"
 ) AS x
-  JOIN "dispatch_pools" AS p ON p."id" = x.pool
+  JOIN "dispatch_pools" AS p
+  ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
@@ -2925,9 +2943,9 @@ SELECT
 FROM "dispatch_jobs" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
--- deliver: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Tsid),
---   Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")), Array(Reason),
---   Array(Outcome("trace")), Array(Outcome("class"))] -> Keys
+-- deliver: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1)),
+--   Array(Outcome("duration_ms")), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")),
+--   Array(Outcome("body")), Array(Reason), Array(Outcome("trace")), Array(Outcome("class"))] -> Keys
 WITH moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0),
@@ -3011,9 +3029,9 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- deliver: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Delay),
---   Array(Reason), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")),
---   Array(Outcome("trace")), Array(Outcome("class"))] -> Keys
+-- deliver: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")),
+--   Array(Delay), Array(Reason), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")),
+--   Array(Outcome("body")), Array(Outcome("trace")), Array(Outcome("class"))] -> Keys
 WITH moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0),
@@ -3099,8 +3117,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- deliver: settle dead, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Reason),
---   Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")),
+-- deliver: settle dead, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")),
+--   Array(Reason), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")),
 --   Array(Outcome("trace")), Array(Outcome("class"))] -> Keys
 WITH moved AS (
 UPDATE "dispatch_jobs" AS t SET
@@ -3185,9 +3203,10 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- deliver: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Reason),
---   Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")),
---   Array(Outcome("trace")), Array(Outcome("class"))] -> Keys
+-- deliver: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)),
+--   Array(Outcome("duration_ms")), Array(Reason), Array(Tsid), Array(Outcome("result")),
+--   Array(Outcome("status")), Array(Outcome("body")), Array(Outcome("trace")), Array(Outcome("class"))] ->
+--   Keys
 WITH moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0),
@@ -3271,7 +3290,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- deliver: settle skipped, uniform: [One(Outcome("duration_ms")), One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+-- deliver: settle skipped, uniform: [One(Outcome("duration_ms")), One(Reason), Ids, One(Fence(0)),
+--   One(Fence(1))] -> Keys
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(($1::text)::bigint, 0),
   "status" = 'ERROR',
@@ -3287,8 +3307,8 @@ WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."attempt_count" IS NOT DISTINCT FROM ($5::text)::integer
 RETURNING (t."id")::text;
 
--- deliver: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Reason)] ->
---   Keys
+-- deliver: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")),
+--   Array(Reason)] -> Keys
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0),
   "status" = 'ERROR',
@@ -3323,7 +3343,8 @@ WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."attempt_count" IS NOT DISTINCT FROM ($5::text)::integer
 RETURNING (t."id")::text;
 
--- deliver: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason), Array(Delay)] -> Keys
+-- deliver: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason), Array(Delay)]
+--   -> Keys
 UPDATE "dispatch_jobs" AS t SET
   "last_error" = COALESCE(v."reason", t."last_error"),
   "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END,
@@ -4767,16 +4788,16 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer" ON "dispatch_jobs" (
-  (COALESCE("next_attempt_at", '-infinity'))
-)
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer"
+  ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')))
   WHERE "status" = 'QUEUED'
   AND "queued_at" IS NULL
   AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE'))
   AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued" ON "dispatch_jobs" ("queued_at")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued"
+  ON "dispatch_jobs" ("queued_at")
   WHERE "status" IS NOT DISTINCT
   FROM 'QUEUED'
   AND "queued_at" IS NOT NULL
@@ -4784,9 +4805,8 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued" ON "dispatch_jobs" ("q
   AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer2" ON "dispatch_jobs" (
-  (COALESCE("next_attempt_at", '-infinity'))
-)
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer2"
+  ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')))
   WHERE "status" = 'ERROR'
   AND "next_attempt_at" IS NOT NULL
   AND "queued_at" IS NULL
@@ -4794,7 +4814,8 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer2" ON "dispatch_jobs" (
   AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued2" ON "dispatch_jobs" ("queued_at")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued2"
+  ON "dispatch_jobs" ("queued_at")
   WHERE "status" IS NOT DISTINCT
   FROM 'ERROR'
   AND "next_attempt_at" IS NOT NULL
@@ -5078,9 +5099,10 @@ WHERE t."id" = v."id"
   THEN true ELSE false END
 RETURNING (t."id")::text;
 
--- deliver, with a queue: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Delay),
---   Array(Reason), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")),
---   Array(Outcome("trace")), Array(Outcome("class"))] -> Keys
+-- deliver, with a queue: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)),
+--   Array(Outcome("duration_ms")), Array(Delay), Array(Reason), Array(Tsid), Array(Outcome("result")),
+--   Array(Outcome("status")), Array(Outcome("body")), Array(Outcome("trace")), Array(Outcome("class"))] ->
+--   Keys
 WITH moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0),

@@ -46,15 +46,15 @@ CREATE TABLE IF NOT EXISTS "dispatch_jobs" (
     updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     claimed_by TEXT,
     lease_until TEXT,
-    group_key TEXT GENERATED ALWAYS AS (
-      CASE WHEN message_group IS NOT NULL THEN coalesce(client_id, '') || ':' || message_group END
-    ) STORED
+    group_key TEXT
+      GENERATED ALWAYS AS (
+        CASE WHEN message_group IS NOT NULL THEN coalesce(client_id, '') || ':' || message_group END
+      ) STORED
 );
 
 -- create
-CREATE UNIQUE INDEX IF NOT EXISTS dispatch_jobs_idempotency ON "dispatch_jobs" (
-  coalesce(client_id, ''), idempotency_key
-)
+CREATE UNIQUE INDEX IF NOT EXISTS dispatch_jobs_idempotency
+  ON "dispatch_jobs" (coalesce(client_id, ''), idempotency_key)
   WHERE idempotency_key IS NOT NULL;
 
 -- create
@@ -94,32 +94,8 @@ CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata
 CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free_mode" ON "dispatch_jobs" (
-  (
-    COALESCE(
-      CASE
-        WHEN typeof("next_attempt_at") IN ('integer', 'real')
-        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END,
-        0
-    )
-  ),
-    "id"
-)
-  WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
-  AND ("group_key" IS NULL OR (typeof("group_key") = 'blob') OR "mode" IN ('IMMEDIATE'));
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode" ON "dispatch_jobs" (
-  (
-    CASE
-      WHEN "group_key" IS NOT NULL
-      AND NOT (typeof("group_key") = 'blob')
-      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
-  ),
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free_mode"
+  ON "dispatch_jobs" (
     (
       COALESCE(
         CASE
@@ -130,28 +106,56 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode" ON "dispatch_jobs"
           0
       )
     ),
-    "id"
-)
+      "id"
+  )
+  WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
+  AND ("group_key" IS NULL OR (typeof("group_key") = 'blob') OR "mode" IN ('IMMEDIATE'));
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode"
+  ON "dispatch_jobs" (
+    (
+      CASE
+        WHEN "group_key" IS NOT NULL
+        AND NOT (typeof("group_key") = 'blob')
+        AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+    ),
+      (
+        COALESCE(
+          CASE
+            WHEN typeof("next_attempt_at") IN ('integer', 'real')
+            OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END,
+            0
+        )
+      ),
+      "id"
+  )
   WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL));
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_pool" ON "dispatch_jobs" ("dispatch_pool_id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_pool"
+  ON "dispatch_jobs" ("dispatch_pool_id")
   WHERE "status" = 'IN_PROGRESS'
   AND "dispatch_pool_id" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode" ON "dispatch_jobs" (
-  "group_key",
-    "sequence",
-    (
-      CASE
-        WHEN typeof("created_at") IN ('integer', 'real')
-        OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
-        ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-    ),
-    "id"
-)
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode"
+  ON "dispatch_jobs" (
+    "group_key",
+      "sequence",
+      (
+        CASE
+          WHEN typeof("created_at") IN ('integer', 'real')
+          OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+          ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ),
+      "id"
+  )
   WHERE (
     (
       ("status" = 'QUEUED')
@@ -165,102 +169,111 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode" ON "dispatch_jobs"
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh_mode" ON "dispatch_jobs" (
-  (
-    COALESCE(
-      CASE
-        WHEN typeof("next_attempt_at") IN ('integer', 'real')
-        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END,
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh_mode"
+  ON "dispatch_jobs" (
+    (
+      COALESCE(
         CASE
-          WHEN typeof("created_at") IN ('integer', 'real')
-          OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
-          ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-    )
-  ),
-    "id"
-)
+          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof("created_at") IN ('integer', 'real')
+            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ),
+      "id"
+  )
   WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
   AND "group_key" IS NOT NULL
   AND NOT (typeof("group_key") = 'blob')
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight_mode" ON "dispatch_jobs" ("group_key")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight_mode"
+  ON "dispatch_jobs" ("group_key")
   WHERE "status" = 'IN_PROGRESS'
   AND "group_key" IS NOT NULL
   AND NOT (typeof("group_key") = 'blob')
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease" ON "dispatch_jobs" (
-  (
-    CASE
-      WHEN typeof("lease_until") IN ('integer', 'real')
-      OR "lease_until" NOT GLOB '*[^0-9]*' THEN CAST("lease_until" AS INTEGER)
-      ELSE CAST(round((julianday("lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease"
+  ON "dispatch_jobs" (
+    (
+      CASE
+        WHEN typeof("lease_until") IN ('integer', 'real')
+        OR "lease_until" NOT GLOB '*[^0-9]*' THEN CAST("lease_until" AS INTEGER)
+        ELSE CAST(round((julianday("lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'IN_PROGRESS';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3_own" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3_own"
+  ON "dispatch_jobs" ("id")
   WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
   AND "attempt_count" >= max(COALESCE("max_retries", 3), 1);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_scheduled_for" ON "dispatch_jobs" (
-  (
-    COALESCE(
-      CASE
-        WHEN typeof("scheduled_for") IN ('integer', 'real')
-        OR "scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST("scheduled_for" AS INTEGER)
-        ELSE CAST(round((julianday("scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
-        END,
-        0
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_scheduled_for"
+  ON "dispatch_jobs" (
+    (
+      COALESCE(
+        CASE
+          WHEN typeof("scheduled_for") IN ('integer', 'real')
+          OR "scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST("scheduled_for" AS INTEGER)
+          ELSE CAST(round((julianday("scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          0
+      )
     )
   )
-)
   WHERE "status" = 'PENDING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at" ON "dispatch_jobs" (
-  (
-    CASE
-      WHEN typeof("expires_at") IN ('integer', 'real')
-      OR "expires_at" NOT GLOB '*[^0-9]*' THEN CAST("expires_at" AS INTEGER)
-      ELSE CAST(round((julianday("expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at"
+  ON "dispatch_jobs" (
+    (
+      CASE
+        WHEN typeof("expires_at") IN ('integer', 'real')
+        OR "expires_at" NOT GLOB '*[^0-9]*' THEN CAST("expires_at" AS INTEGER)
+        ELSE CAST(round((julianday("expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE (
     ("status" = 'QUEUED') OR ("status" = 'PENDING') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)
   )
   AND "expires_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_before_scheduled_for" ON "dispatch_jobs" (
-  (
-    CASE
-      WHEN typeof("scheduled_for") IN ('integer', 'real')
-      OR "scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST("scheduled_for" AS INTEGER)
-      ELSE CAST(round((julianday("scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_before_scheduled_for"
+  ON "dispatch_jobs" (
+    (
+      CASE
+        WHEN typeof("scheduled_for") IN ('integer', 'real')
+        OR "scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST("scheduled_for" AS INTEGER)
+        ELSE CAST(round((julianday("scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'QUEUED'
   AND "scheduled_for" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_retrying_state" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_retrying_state"
+  ON "dispatch_jobs" ("id")
   WHERE "status" = 'ERROR'
   AND "next_attempt_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_dead_state" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_dead_state"
+  ON "dispatch_jobs" ("id")
   WHERE "status" = 'ERROR'
   AND "next_attempt_at" IS NULL;
 
@@ -268,14 +281,16 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_dead_state" ON "dispatch_jobs" ("id")
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_queued_state" ON "dispatch_jobs" ("id") WHERE "status" = 'QUEUED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_completed_state" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_completed_state"
+  ON "dispatch_jobs" ("id")
   WHERE "status" = 'COMPLETED';
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_pending_state" ON "dispatch_jobs" ("id") WHERE "status" = 'PENDING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_cancelled_state" ON "dispatch_jobs" ("id")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_cancelled_state"
+  ON "dispatch_jobs" ("id")
   WHERE "status" = 'CANCELLED';
 
 -- deliver: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["account",
@@ -1647,7 +1662,8 @@ FROM (
     AND t."dispatch_pool_id" IS NOT NULL
     GROUP BY t."dispatch_pool_id"
 ) AS x
-  JOIN "dispatch_pools" AS p ON p."id" = x.pool
+  JOIN "dispatch_pools" AS p
+  ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
@@ -1672,7 +1688,8 @@ FROM (
     AND t."dispatch_pool_id" IS NOT NULL
     GROUP BY t."dispatch_pool_id"
 ) AS x
-  JOIN "dispatch_pools" AS p ON p."id" = x.pool
+  JOIN "dispatch_pools" AS p
+  ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
@@ -1996,7 +2013,8 @@ FROM (
       row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
-      JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q ON q.p = p.pool) AS y) AS z
+      JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q
+      ON q.p = p.pool) AS y) AS z
 WHERE z.ok)
 SELECT k FROM pick ORDER BY place, ord;
 
@@ -2538,7 +2556,8 @@ FROM (
       row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
-      JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q ON q.p = p.pool) AS y) AS z
+      JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q
+      ON q.p = p.pool) AS y) AS z
 WHERE z.ok)
 SELECT k FROM pick ORDER BY place, ord;
 
@@ -3230,7 +3249,8 @@ FROM (
       row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
-      JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q ON q.p = p.pool) AS y) AS z
+      JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q
+      ON q.p = p.pool) AS y) AS z
 WHERE z.ok)
 SELECT k FROM pick ORDER BY place, ord;
 
@@ -3490,7 +3510,8 @@ FROM (
     AND t."dispatch_pool_id" IS NOT NULL
     GROUP BY t."dispatch_pool_id"
 ) AS x
-  JOIN "dispatch_pools" AS p ON p."id" = x.pool
+  JOIN "dispatch_pools" AS p
+  ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
@@ -3966,7 +3987,8 @@ FROM (
       row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
-      JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q ON q.p = p.pool) AS y) AS z
+      JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q
+      ON q.p = p.pool) AS y) AS z
 WHERE z.ok)
 SELECT k FROM pick ORDER BY place, ord;
 
@@ -4226,7 +4248,8 @@ FROM (
     AND t."dispatch_pool_id" IS NOT NULL
     GROUP BY t."dispatch_pool_id"
 ) AS x
-  JOIN "dispatch_pools" AS p ON p."id" = x.pool
+  JOIN "dispatch_pools" AS p
+  ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
@@ -4307,8 +4330,8 @@ WHERE t."id" = v."id"
   AND CAST(t."attempt_count" AS TEXT) IS v."f1"
 RETURNING CAST("id" AS TEXT);
 
--- deliver: settle delivered, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver: settle delivered, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO "dispatch_attempts" (
   "id",
     "job_id",
@@ -4381,10 +4404,12 @@ FROM "dispatch_jobs" AS t
       value->>'o_class' AS "o_class",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
--- deliver: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Delay, Reason])] -> Keys
+-- deliver: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Delay,
+--   Reason])] -> Keys
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(v."o_duration_ms", 0),
   "status" = 'ERROR',
@@ -4452,8 +4477,8 @@ WHERE t."id" = v."id"
   AND CAST(t."attempt_count" AS TEXT) IS v."f1"
 RETURNING CAST("id" AS TEXT);
 
--- deliver: settle retry, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver: settle retry, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO "dispatch_attempts" (
   "id",
     "job_id",
@@ -4526,10 +4551,12 @@ FROM "dispatch_jobs" AS t
       value->>'o_class' AS "o_class",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
--- deliver: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Reason])] -> Keys
+-- deliver: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Reason])] ->
+--   Keys
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(v."o_duration_ms", 0),
   "status" = 'ERROR',
@@ -4569,8 +4596,8 @@ WHERE t."id" = v."id"
   AND CAST(t."attempt_count" AS TEXT) IS v."f1"
 RETURNING CAST("id" AS TEXT);
 
--- deliver: settle dead, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver: settle dead, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO "dispatch_attempts" (
   "id",
     "job_id",
@@ -4643,10 +4670,12 @@ FROM "dispatch_jobs" AS t
       value->>'o_class' AS "o_class",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
--- deliver: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Reason])] -> Keys
+-- deliver: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Reason])] ->
+--   Keys
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(v."o_duration_ms", 0),
   "status" = 'ERROR',
@@ -4686,8 +4715,8 @@ WHERE t."id" = v."id"
   AND CAST(t."attempt_count" AS TEXT) IS v."f1"
 RETURNING CAST("id" AS TEXT);
 
--- deliver: settle rejected, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver: settle rejected, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO "dispatch_attempts" (
   "id",
     "job_id",
@@ -4760,10 +4789,12 @@ FROM "dispatch_jobs" AS t
       value->>'o_class' AS "o_class",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
--- deliver: settle skipped, uniform: [One(Outcome("duration_ms")), One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+-- deliver: settle skipped, uniform: [One(Outcome("duration_ms")), One(Reason), Ids, One(Fence(0)),
+--   One(Fence(1))] -> Keys
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(?1, 0),
   "status" = 'ERROR',
@@ -7548,51 +7579,54 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
 RETURNING CAST("id" AS TEXT);
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer" ON "dispatch_jobs" (
-  (
-    COALESCE(
-      CASE
-        WHEN typeof("next_attempt_at") IN ('integer', 'real')
-        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END,
-        0
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer"
+  ON "dispatch_jobs" (
+    (
+      COALESCE(
+        CASE
+          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          0
+      )
     )
   )
-)
   WHERE "status" = 'QUEUED'
   AND "queued_at" IS NULL
   AND ("group_key" IS NULL OR (typeof("group_key") = 'blob') OR "mode" IN ('IMMEDIATE'))
   AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued" ON "dispatch_jobs" (
-  (
-    CASE
-      WHEN typeof("queued_at") IN ('integer', 'real')
-      OR "queued_at" NOT GLOB '*[^0-9]*' THEN CAST("queued_at" AS INTEGER)
-      ELSE CAST(round((julianday("queued_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued"
+  ON "dispatch_jobs" (
+    (
+      CASE
+        WHEN typeof("queued_at") IN ('integer', 'real')
+        OR "queued_at" NOT GLOB '*[^0-9]*' THEN CAST("queued_at" AS INTEGER)
+        ELSE CAST(round((julianday("queued_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'QUEUED'
   AND "queued_at" IS NOT NULL
   AND ("group_key" IS NULL OR (typeof("group_key") = 'blob') OR "mode" IN ('IMMEDIATE'))
   AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer2" ON "dispatch_jobs" (
-  (
-    COALESCE(
-      CASE
-        WHEN typeof("next_attempt_at") IN ('integer', 'real')
-        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END,
-        0
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer2"
+  ON "dispatch_jobs" (
+    (
+      COALESCE(
+        CASE
+          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          0
+      )
     )
   )
-)
   WHERE "status" = 'ERROR'
   AND "next_attempt_at" IS NOT NULL
   AND "queued_at" IS NULL
@@ -7600,15 +7634,16 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer2" ON "dispatch_jobs" (
   AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued2" ON "dispatch_jobs" (
-  (
-    CASE
-      WHEN typeof("queued_at") IN ('integer', 'real')
-      OR "queued_at" NOT GLOB '*[^0-9]*' THEN CAST("queued_at" AS INTEGER)
-      ELSE CAST(round((julianday("queued_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued2"
+  ON "dispatch_jobs" (
+    (
+      CASE
+        WHEN typeof("queued_at") IN ('integer', 'real')
+        OR "queued_at" NOT GLOB '*[^0-9]*' THEN CAST("queued_at" AS INTEGER)
+        ELSE CAST(round((julianday("queued_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'ERROR'
   AND "next_attempt_at" IS NOT NULL
   AND "queued_at" IS NOT NULL
@@ -8250,7 +8285,8 @@ WHERE t."id" = v."id"
   AND CAST(t."attempt_count" AS TEXT) IS v."f1"
 RETURNING CAST("id" AS TEXT);
 
--- deliver, with a queue: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Delay, Reason])] -> Keys
+-- deliver, with a queue: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"),
+--   Delay, Reason])] -> Keys
 UPDATE "dispatch_jobs" AS t SET
   "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(v."o_duration_ms", 0),
   "status" = 'ERROR',
@@ -8319,8 +8355,8 @@ WHERE t."id" = v."id"
   AND CAST(t."attempt_count" AS TEXT) IS v."f1"
 RETURNING CAST("id" AS TEXT);
 
--- deliver, with a queue: settle retry, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"),
---   Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+-- deliver, with a queue: settle retry, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"),
+--   Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO "dispatch_attempts" (
   "id",
     "job_id",
@@ -8393,5 +8429,6 @@ FROM "dispatch_jobs" AS t
       value->>'o_class' AS "o_class",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));

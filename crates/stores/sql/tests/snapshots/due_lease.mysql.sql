@@ -121,7 +121,8 @@ UPDATE `jobs` AS t
             `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`state` = 'open',
   t.`run_at` = FLOOR(
     UNIX_TIMESTAMP(UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND) * 1000
@@ -158,7 +159,8 @@ UPDATE `jobs` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`state` = 'broken',
   t.`error` = v.`reason`
 WHERE t.`id` IN ({held});
@@ -192,7 +194,8 @@ UPDATE `jobs` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`state` = 'broken',
   t.`error` = v.`reason`
 WHERE t.`id` IN ({held});
@@ -226,7 +229,8 @@ UPDATE `jobs` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`state` = 'broken',
   t.`error` = v.`reason`
 WHERE t.`id` IN ({held});
@@ -260,7 +264,8 @@ FOR UPDATE;
 UPDATE `jobs` AS t
   JOIN (
     SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`state` = 'open',
   t.`run_at` = FLOOR(
     UNIX_TIMESTAMP(UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND) * 1000

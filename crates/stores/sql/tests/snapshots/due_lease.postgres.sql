@@ -41,7 +41,8 @@ BEGIN
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_jobs' AND tgrelid = '"jobs"'::regclass
   ) THEN
     CREATE TRIGGER "postrider_jobs"
-      AFTER INSERT ON "jobs"
+      AFTER INSERT
+      ON "jobs"
       FOR EACH STATEMENT
       EXECUTE FUNCTION "postrider_jobs"();
   END IF;

@@ -12,16 +12,17 @@ CREATE TABLE IF NOT EXISTS "jobs" (
 );
 
 -- create
-CREATE INDEX IF NOT EXISTS "jobs_run_claim" ON "jobs" (
-  (
-    CASE
-      WHEN typeof("run_at") IN ('integer', 'real')
-      OR "run_at" NOT GLOB '*[^0-9]*' THEN CAST("run_at" AS INTEGER)
-      ELSE CAST(round((julianday("run_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
-  ),
-    "id"
-)
+CREATE INDEX IF NOT EXISTS "jobs_run_claim"
+  ON "jobs" (
+    (
+      CASE
+        WHEN typeof("run_at") IN ('integer', 'real')
+        OR "run_at" NOT GLOB '*[^0-9]*' THEN CAST("run_at" AS INTEGER)
+        ELSE CAST(round((julianday("run_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    ),
+      "id"
+  )
   WHERE "state" = 'open';
 
 -- create

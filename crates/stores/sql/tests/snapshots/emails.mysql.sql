@@ -161,7 +161,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'READY',
   t.`claimed_by` = NULL,
@@ -185,7 +186,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -237,7 +239,8 @@ UPDATE `emails` AS t
             `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'ACCEPTED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -260,7 +263,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -308,7 +312,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'INVALID',
   t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
@@ -330,7 +335,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -378,7 +384,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'INVALID',
   t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
@@ -400,7 +407,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -448,7 +456,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'INVALID',
   t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
@@ -470,7 +479,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -515,7 +525,8 @@ UPDATE `emails` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'ACCEPTED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -536,7 +547,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -596,7 +608,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -1384,7 +1397,8 @@ UPDATE `emails` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'SENT',
   t.`claimed_by` = NULL,
@@ -1408,7 +1422,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -1433,7 +1448,8 @@ UPDATE `emails` AS t
               `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'SENT',
   t.`claimed_by` = NULL,
@@ -1457,10 +1473,12 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
--- send: settle delivered, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+-- send: settle delivered, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'emails',
@@ -1476,14 +1494,16 @@ FROM `emails` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
 -- send: settle delivered, remembering, step 5: [Held] -> Nothing
 DELETE r
   FROM postrider_recipients AS r
-  JOIN `emails` AS t ON r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
+  JOIN `emails` AS t
+  ON r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
 WHERE r.source = 'emails' AND t.`id` IN ({held}) AND r.results NOT LIKE '%"refused"%';
 
 -- send: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1535,7 +1555,8 @@ UPDATE `emails` AS t
             `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'READY',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -1558,7 +1579,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -1581,7 +1603,8 @@ UPDATE `emails` AS t
             `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'READY',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -1604,7 +1627,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -1623,7 +1647,8 @@ FROM `emails` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -1673,7 +1698,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
@@ -1696,7 +1722,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -1716,7 +1743,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
@@ -1739,7 +1767,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -1758,7 +1787,8 @@ FROM `emails` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -1808,7 +1838,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
@@ -1831,7 +1862,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -1851,7 +1883,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
@@ -1874,7 +1907,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -1893,7 +1927,8 @@ FROM `emails` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -1943,7 +1978,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
@@ -1966,7 +2002,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -1986,7 +2023,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
@@ -2009,7 +2047,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -2028,7 +2067,8 @@ FROM `emails` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -2074,7 +2114,8 @@ UPDATE `emails` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'READY',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -2095,7 +2136,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle deferred, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -2113,7 +2155,8 @@ UPDATE `emails` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'READY',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -2134,7 +2177,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle deferred, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -2153,7 +2197,8 @@ FROM `emails` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -2214,7 +2259,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -2777,7 +2823,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'SENT-ACKNOWLEDGED',
   t.`claimed_by` = NULL,
@@ -2798,7 +2845,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2844,7 +2892,8 @@ UPDATE `emails` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'SENT',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -2866,7 +2915,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2930,7 +2980,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2994,7 +3045,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -3058,7 +3110,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -3103,7 +3156,8 @@ UPDATE `emails` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'SENT',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -3124,7 +3178,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -3184,7 +3239,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -3806,7 +3862,8 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'FAILED-ACKNOWLEDGED',
   t.`claimed_by` = NULL,
@@ -3827,7 +3884,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -3873,7 +3931,8 @@ UPDATE `emails` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -3895,7 +3954,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -3959,7 +4019,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -4023,7 +4084,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -4087,7 +4149,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -4132,7 +4195,8 @@ UPDATE `emails` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -4153,7 +4217,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -4213,7 +4278,8 @@ FROM `emails` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`id` = v.`id`
+  ) AS v
+  ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: extend, step 1: [Rows([Id, Fence(0)])] -> Keys

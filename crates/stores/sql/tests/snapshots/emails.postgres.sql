@@ -56,27 +56,32 @@ CREATE INDEX IF NOT EXISTS "emails_intake_claim" ON "emails" ("updated_at", "id"
 CREATE INDEX IF NOT EXISTS "emails_intake_lease" ON "emails" ("updated_at") WHERE "status" = 'INTAKING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_spent5" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_intake_spent5"
+  ON "emails" ("id")
   WHERE "status" = 'ACCEPTED'
   AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_sent_state"
+  ON "emails" ("id")
   WHERE "status" = 'SENT'
   AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_silent_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_sent_silent_state"
+  ON "emails" ("id")
   WHERE "status" = 'SENT'
   AND "next_attempt_at" >= '9999-12-31 00:00:00';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_failed_state"
+  ON "emails" ("id")
   WHERE "status" = 'FAILED'
   AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_silent_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_failed_silent_state"
+  ON "emails" ("id")
   WHERE "status" = 'FAILED'
   AND "next_attempt_at" >= '9999-12-31 00:00:00';
 
@@ -90,11 +95,13 @@ CREATE INDEX IF NOT EXISTS "emails_ready_state" ON "emails" ("id") WHERE "status
 CREATE INDEX IF NOT EXISTS "emails_invalid_state" ON "emails" ("id") WHERE "status" = 'INVALID';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state"
+  ON "emails" ("id")
   WHERE "status" = 'SENT-ACKNOWLEDGED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state"
+  ON "emails" ("id")
   WHERE "status" = 'FAILED-ACKNOWLEDGED';
 
 -- create
@@ -104,36 +111,43 @@ CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" ("updated_at", "id") 
 CREATE INDEX IF NOT EXISTS "emails_send_lease" ON "emails" ("updated_at") WHERE "status" = 'PROCESSING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_send_spent5" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_send_spent5"
+  ON "emails" ("id")
   WHERE "status" = 'READY'
   AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim" ON "emails" ("updated_at", "id")
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim"
+  ON "emails" ("updated_at", "id")
   WHERE "status" = 'SENT'
   AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease" ON "emails" ("updated_at")
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease"
+  ON "emails" ("updated_at")
   WHERE "status" = 'CALLING-SENT-CALLBACK';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5"
+  ON "emails" ("id")
   WHERE "status" = 'SENT'
   AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
   AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim" ON "emails" ("updated_at", "id")
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim"
+  ON "emails" ("updated_at", "id")
   WHERE "status" = 'FAILED'
   AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease" ON "emails" ("updated_at")
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease"
+  ON "emails" ("updated_at")
   WHERE "status" = 'CALLING-FAILED-CALLBACK';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5"
+  ON "emails" ("id")
   WHERE "status" = 'FAILED'
   AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
   AND COALESCE("attempts", 0) >= 5;
@@ -153,7 +167,8 @@ BEGIN
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_emails' AND tgrelid = '"emails"'::regclass
   ) THEN
     CREATE TRIGGER "postrider_emails"
-      AFTER INSERT ON "emails"
+      AFTER INSERT
+      ON "emails"
       FOR EACH STATEMENT
       EXECUTE FUNCTION "postrider_emails"();
   END IF;
@@ -266,7 +281,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- intake: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
+-- intake: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] ->
+--   Keys
 WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
@@ -1370,7 +1386,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
+-- send: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] ->
+--   Keys
 WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
@@ -1403,7 +1420,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: settle delivered, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
+-- send: settle delivered, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")),
+--   Array(Reason)] -> Keys
 WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
@@ -1436,7 +1454,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- send: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'emails',
@@ -1444,7 +1463,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "emails" AS t
-  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id")
+  ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -1543,7 +1563,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- send: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'emails',
@@ -1551,7 +1572,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "emails" AS t
-  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id")
+  ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -1642,7 +1664,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- send: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'emails',
@@ -1650,7 +1673,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "emails" AS t
-  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id")
+  ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -1741,7 +1765,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- send: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'emails',
@@ -1749,7 +1774,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "emails" AS t
-  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id")
+  ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -1840,7 +1866,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- send: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'emails',
@@ -1848,7 +1875,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "emails" AS t
-  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id")
+  ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -1907,7 +1935,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: settle deferred, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
+-- send: settle deferred, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] ->
+--   Keys
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
@@ -1937,7 +1966,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: settle deferred, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- send: settle deferred, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'emails',
@@ -1945,7 +1975,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "emails" AS t
-  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id")
+  ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -2555,7 +2586,8 @@ SELECT
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
--- sent_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
+-- sent_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] ->
+--   Keys
 WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
@@ -2578,7 +2610,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- sent_callback: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
+-- sent_callback: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")),
+--   Array(Reason)] -> Keys
 WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
@@ -3530,7 +3563,8 @@ SELECT
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
--- failed_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
+-- failed_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] ->
+--   Keys
 WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
@@ -3553,7 +3587,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- failed_callback: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
+-- failed_callback: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")),
+--   Array(Reason)] -> Keys
 WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),

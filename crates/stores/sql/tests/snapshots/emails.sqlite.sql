@@ -44,37 +44,41 @@ CREATE TABLE IF NOT EXISTS email_statuses (
 CREATE INDEX IF NOT EXISTS idx_email_id ON email_statuses (email_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_claim" ON "emails" (
-  (
-    CASE
-      WHEN typeof("updated_at") IN ('integer', 'real')
-      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
-  ),
-    "id"
-)
+CREATE INDEX IF NOT EXISTS "emails_intake_claim"
+  ON "emails" (
+    (
+      CASE
+        WHEN typeof("updated_at") IN ('integer', 'real')
+        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    ),
+      "id"
+  )
   WHERE "status" = 'ACCEPTED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_lease" ON "emails" (
-  (
-    CASE
-      WHEN typeof("updated_at") IN ('integer', 'real')
-      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "emails_intake_lease"
+  ON "emails" (
+    (
+      CASE
+        WHEN typeof("updated_at") IN ('integer', 'real')
+        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'INTAKING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_spent5" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_intake_spent5"
+  ON "emails" ("id")
   WHERE "status" = 'ACCEPTED'
   AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_sent_state"
+  ON "emails" ("id")
   WHERE "status" = 'SENT'
   AND (
     CASE
@@ -90,7 +94,8 @@ CREATE INDEX IF NOT EXISTS "emails_sent_state" ON "emails" ("id")
   );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_silent_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_sent_silent_state"
+  ON "emails" ("id")
   WHERE "status" = 'SENT'
   AND CASE
   WHEN typeof("next_attempt_at") IN ('integer', 'real')
@@ -99,7 +104,8 @@ CREATE INDEX IF NOT EXISTS "emails_sent_silent_state" ON "emails" ("id")
   END >= 253402214400000;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_failed_state"
+  ON "emails" ("id")
   WHERE "status" = 'FAILED'
   AND (
     CASE
@@ -115,7 +121,8 @@ CREATE INDEX IF NOT EXISTS "emails_failed_state" ON "emails" ("id")
   );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_silent_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_failed_silent_state"
+  ON "emails" ("id")
   WHERE "status" = 'FAILED'
   AND CASE
   WHEN typeof("next_attempt_at") IN ('integer', 'real')
@@ -133,54 +140,60 @@ CREATE INDEX IF NOT EXISTS "emails_ready_state" ON "emails" ("id") WHERE "status
 CREATE INDEX IF NOT EXISTS "emails_invalid_state" ON "emails" ("id") WHERE "status" = 'INVALID';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state"
+  ON "emails" ("id")
   WHERE "status" = 'SENT-ACKNOWLEDGED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state"
+  ON "emails" ("id")
   WHERE "status" = 'FAILED-ACKNOWLEDGED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" (
-  (
-    CASE
-      WHEN typeof("updated_at") IN ('integer', 'real')
-      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
-  ),
-    "id"
-)
+CREATE INDEX IF NOT EXISTS "emails_send_claim"
+  ON "emails" (
+    (
+      CASE
+        WHEN typeof("updated_at") IN ('integer', 'real')
+        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    ),
+      "id"
+  )
   WHERE "status" = 'READY';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_send_lease" ON "emails" (
-  (
-    CASE
-      WHEN typeof("updated_at") IN ('integer', 'real')
-      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "emails_send_lease"
+  ON "emails" (
+    (
+      CASE
+        WHEN typeof("updated_at") IN ('integer', 'real')
+        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'PROCESSING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_send_spent5" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_send_spent5"
+  ON "emails" ("id")
   WHERE "status" = 'READY'
   AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim" ON "emails" (
-  (
-    CASE
-      WHEN typeof("updated_at") IN ('integer', 'real')
-      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
-  ),
-    "id"
-)
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim"
+  ON "emails" (
+    (
+      CASE
+        WHEN typeof("updated_at") IN ('integer', 'real')
+        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    ),
+      "id"
+  )
   WHERE "status" = 'SENT'
   AND (
     CASE
@@ -196,19 +209,21 @@ CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim" ON "emails" (
   );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease" ON "emails" (
-  (
-    CASE
-      WHEN typeof("updated_at") IN ('integer', 'real')
-      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease"
+  ON "emails" (
+    (
+      CASE
+        WHEN typeof("updated_at") IN ('integer', 'real')
+        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'CALLING-SENT-CALLBACK';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5"
+  ON "emails" ("id")
   WHERE "status" = 'SENT'
   AND (
     CASE
@@ -225,16 +240,17 @@ CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5" ON "emails" ("id")
   AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim" ON "emails" (
-  (
-    CASE
-      WHEN typeof("updated_at") IN ('integer', 'real')
-      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
-  ),
-    "id"
-)
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim"
+  ON "emails" (
+    (
+      CASE
+        WHEN typeof("updated_at") IN ('integer', 'real')
+        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    ),
+      "id"
+  )
   WHERE "status" = 'FAILED'
   AND (
     CASE
@@ -250,19 +266,21 @@ CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim" ON "emails" (
   );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease" ON "emails" (
-  (
-    CASE
-      WHEN typeof("updated_at") IN ('integer', 'real')
-      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease"
+  ON "emails" (
+    (
+      CASE
+        WHEN typeof("updated_at") IN ('integer', 'real')
+        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'CALLING-FAILED-CALLBACK';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5" ON "emails" ("id")
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5"
+  ON "emails" ("id")
   WHERE "status" = 'FAILED'
   AND (
     CASE
@@ -590,12 +608,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle retry, uniform, step 1: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
@@ -766,12 +780,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle dead, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
@@ -885,12 +895,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle rejected, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
@@ -1004,12 +1010,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle skipped, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
@@ -1123,12 +1125,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
@@ -1294,12 +1292,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1403,12 +1397,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: extend: [Rows([Id, Fence(0)])] -> Leases
@@ -2998,7 +2988,8 @@ SELECT
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- send: settle delivered, uniform, step 1: [One(Outcome("eml_path")), One(Reason), Ids, One(Fence(0))] -> Keys
+-- send: settle delivered, uniform, step 1: [One(Outcome("eml_path")), One(Reason), Ids, One(Fence(0))] ->
+--   Keys
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(?1, t."eml_file_path"),
   "status" = 'SENT',
@@ -3144,12 +3135,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle delivered, remembering, step 1: [Rows([Id, Fence(0), Outcome("eml_path"), Reason])] -> Keys
@@ -3228,15 +3215,12 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
--- send: settle delivered, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+-- send: settle delivered, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'emails',
@@ -3249,7 +3233,8 @@ FROM "emails" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -3429,12 +3414,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle retry, remembering, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
@@ -3524,12 +3505,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle retry, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -3545,7 +3522,8 @@ FROM "emails" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -3694,12 +3672,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle dead, remembering, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
@@ -3776,12 +3750,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle dead, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -3797,7 +3767,8 @@ FROM "emails" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -3946,12 +3917,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle rejected, remembering, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
@@ -4028,12 +3995,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle rejected, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -4049,7 +4012,8 @@ FROM "emails" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -4198,12 +4162,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle skipped, remembering, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
@@ -4280,12 +4240,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle skipped, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -4301,7 +4257,8 @@ FROM "emails" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -4470,12 +4427,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle deferred, remembering, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
@@ -4562,12 +4515,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle deferred, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
@@ -4583,7 +4532,8 @@ FROM "emails" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  ) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -4690,12 +4640,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: extend: [Rows([Id, Fence(0)])] -> Leases
@@ -5942,12 +5888,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle retry, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
@@ -6115,12 +6057,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -6240,12 +6178,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -6365,12 +6299,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -6490,12 +6420,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
@@ -6661,12 +6587,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -6770,12 +6692,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: extend: [Rows([Id, Fence(0)])] -> Leases
@@ -8192,12 +8110,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle retry, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
@@ -8365,12 +8279,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -8490,12 +8400,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -8615,12 +8521,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -8740,12 +8642,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
@@ -8911,12 +8809,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -9020,12 +8914,8 @@ SELECT
     )
     END
 FROM "emails" AS t
-  JOIN (
-    SELECT
-      value->>'reason' AS "reason",
-      CAST(value->>'id' AS TEXT) AS "id"
-    FROM json_each(?1)
-  ) AS v ON t."id" = v."id"
+  JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v
+  ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: extend: [Rows([Id, Fence(0)])] -> Leases

@@ -192,7 +192,8 @@ UPDATE `mail_outbox` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`),
   t.`status` = 'sent',
   t.`lease_until` = NULL,
@@ -210,7 +211,8 @@ WHERE t.`id` IN ({ids})
   AND t.`last_attempt_at` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- dispatch: settle retry, uniform, step 2: [One(Outcome("recipients")), One(Delay), One(Reason), Held] -> Nothing
+-- dispatch: settle retry, uniform, step 2: [One(Outcome("recipients")), One(Delay), One(Reason), Held] ->
+--   Nothing
 UPDATE `mail_outbox` AS t SET
   t.`recipient_results` = COALESCE(?, t.`recipient_results`),
   t.`status` = 'queued',
@@ -244,7 +246,8 @@ UPDATE `mail_outbox` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`),
   t.`status` = 'queued',
   t.`lease_until` = NULL,
@@ -294,7 +297,8 @@ UPDATE `mail_outbox` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`),
   t.`status` = 'failed',
   t.`lease_until` = NULL,
@@ -343,7 +347,8 @@ UPDATE `mail_outbox` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`),
   t.`status` = 'failed',
   t.`lease_until` = NULL,
@@ -392,7 +397,8 @@ UPDATE `mail_outbox` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`),
   t.`status` = 'failed',
   t.`lease_until` = NULL,
@@ -440,7 +446,8 @@ UPDATE `mail_outbox` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`),
   t.`status` = 'queued',
   t.`lease_until` = NULL,

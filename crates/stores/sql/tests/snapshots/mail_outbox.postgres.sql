@@ -33,15 +33,18 @@ CREATE TABLE IF NOT EXISTS "mail_outbox" (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_claim" ON "mail_outbox" ("next_attempt_at", "id")
+CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_claim"
+  ON "mail_outbox" ("next_attempt_at", "id")
   WHERE "status" = 'queued';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease" ON "mail_outbox" ("lease_until")
+CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease"
+  ON "mail_outbox" ("lease_until")
   WHERE "status" = 'dispatching';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5" ON "mail_outbox" ("id")
+CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5"
+  ON "mail_outbox" ("id")
   WHERE "status" = 'queued'
   AND "retry_count" >= 5;
 
@@ -69,7 +72,8 @@ BEGIN
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_mail_outbox' AND tgrelid = '"mail_outbox"'::regclass
   ) THEN
     CREATE TRIGGER "postrider_mail_outbox"
-      AFTER INSERT ON "mail_outbox"
+      AFTER INSERT
+      ON "mail_outbox"
       FOR EACH STATEMENT
       EXECUTE FUNCTION "postrider_mail_outbox"();
   END IF;
@@ -228,7 +232,8 @@ WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
--- dispatch: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Receipt)] -> Keys
+-- dispatch: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")),
+--   Array(Receipt)] -> Keys
 UPDATE "mail_outbox" AS t SET
   "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "status" = 'sent',
@@ -247,7 +252,8 @@ WHERE t."id" = v."id"
   THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
--- dispatch: settle retry, uniform: [One(Outcome("recipients")), One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
+-- dispatch: settle retry, uniform: [One(Outcome("recipients")), One(Delay), One(Reason), Ids, One(Fence(0))]
+--   -> Keys
 UPDATE "mail_outbox" AS t SET
   "recipient_results" = COALESCE($1::text, t."recipient_results"),
   "status" = 'queued',
@@ -261,7 +267,8 @@ WHERE t."id" = ANY (($4::text[])::bigint[])
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($5::text)::timestamptz
 RETURNING (t."id")::bigint;
 
--- dispatch: settle retry, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Delay), Array(Reason)] -> Keys
+-- dispatch: settle retry, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Delay),
+--   Array(Reason)] -> Keys
 UPDATE "mail_outbox" AS t SET
   "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "status" = 'queued',
@@ -293,7 +300,8 @@ WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
--- dispatch: settle dead, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Reason)] -> Keys
+-- dispatch: settle dead, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Reason)] ->
+--   Keys
 UPDATE "mail_outbox" AS t SET
   "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "status" = 'failed',
@@ -324,7 +332,8 @@ WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
--- dispatch: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Reason)] -> Keys
+-- dispatch: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Reason)]
+--   -> Keys
 UPDATE "mail_outbox" AS t SET
   "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "status" = 'failed',
@@ -355,7 +364,8 @@ WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
--- dispatch: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Reason)] -> Keys
+-- dispatch: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Reason)]
+--   -> Keys
 UPDATE "mail_outbox" AS t SET
   "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "status" = 'failed',
@@ -385,7 +395,8 @@ WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
--- dispatch: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Delay)] -> Keys
+-- dispatch: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Delay)]
+--   -> Keys
 UPDATE "mail_outbox" AS t SET
   "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "status" = 'queued',

@@ -33,32 +33,35 @@ CREATE TABLE IF NOT EXISTS "mail_outbox" (
 );
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_claim" ON "mail_outbox" (
-  (
-    CASE
-      WHEN typeof("next_attempt_at") IN ('integer', 'real')
-      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
-  ),
-    "id"
-)
+CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_claim"
+  ON "mail_outbox" (
+    (
+      CASE
+        WHEN typeof("next_attempt_at") IN ('integer', 'real')
+        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    ),
+      "id"
+  )
   WHERE "status" = 'queued';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease" ON "mail_outbox" (
-  (
-    CASE
-      WHEN typeof("lease_until") IN ('integer', 'real')
-      OR "lease_until" NOT GLOB '*[^0-9]*' THEN CAST("lease_until" AS INTEGER)
-      ELSE CAST(round((julianday("lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease"
+  ON "mail_outbox" (
+    (
+      CASE
+        WHEN typeof("lease_until") IN ('integer', 'real')
+        OR "lease_until" NOT GLOB '*[^0-9]*' THEN CAST("lease_until" AS INTEGER)
+        ELSE CAST(round((julianday("lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'dispatching';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5" ON "mail_outbox" ("id")
+CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5"
+  ON "mail_outbox" ("id")
   WHERE "status" = 'queued'
   AND "retry_count" >= 5;
 
@@ -380,7 +383,8 @@ WHERE t."id" = v."id"
   AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS INTEGER);
 
--- dispatch: settle retry, uniform: [One(Outcome("recipients")), One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
+-- dispatch: settle retry, uniform: [One(Outcome("recipients")), One(Delay), One(Reason), Ids, One(Fence(0))]
+--   -> Keys
 UPDATE "mail_outbox" AS t SET
   "recipient_results" = COALESCE(?1, t."recipient_results"),
   "status" = 'queued',

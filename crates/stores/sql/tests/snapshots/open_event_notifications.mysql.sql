@@ -77,10 +77,12 @@ CREATE TABLE IF NOT EXISTS subscription_events (
 CREATE INDEX subscription_events_subscription ON subscription_events (subscription_id);
 
 -- create
-CREATE INDEX `open_event_notifications_notify_claim` ON `open_event_notifications` (`fanout_status`, `notification_id`);
+CREATE INDEX `open_event_notifications_notify_claim`
+  ON `open_event_notifications` (`fanout_status`, `notification_id`);
 
 -- create
-CREATE INDEX `open_event_notifications_notify_lease` ON `open_event_notifications` (`fanout_status`, `locked_at`);
+CREATE INDEX `open_event_notifications_notify_lease`
+  ON `open_event_notifications` (`fanout_status`, `locked_at`);
 
 -- create
 CREATE INDEX `open_event_notifications_same2` ON `open_event_notifications` (`subscription_id`, `dedupe_key`);
@@ -269,7 +271,8 @@ WHERE t.`notification_id` IN ({ids})
   AND t.`locked_at` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- notify: settle delivered, uniform, step 2: [One(Json(Outcome("provider"))), One(Json(Outcome("message_id"))), Held] -> Nothing
+-- notify: settle delivered, uniform, step 2: [One(Json(Outcome("provider"))),
+--   One(Json(Outcome("message_id"))), Held] -> Nothing
 UPDATE `open_event_notifications` AS t SET
   t.`error` = JSON_MERGE_PATCH(
     '{}',
@@ -308,7 +311,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle delivered, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("message_id")), Id]), Held] -> Nothing
+-- notify: settle delivered, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("message_id")),
+--   Id]), Held] -> Nothing
 UPDATE `open_event_notifications` AS t
   JOIN (
     SELECT *
@@ -320,7 +324,8 @@ UPDATE `open_event_notifications` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`notification_id` = v.`id` SET
+  ) AS v
+  ON t.`notification_id` = v.`id` SET
   t.`error` = JSON_MERGE_PATCH(
     '{}',
       JSON_OBJECT(
@@ -352,7 +357,8 @@ FROM `open_event_notifications` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`e_section_status` LONGTEXT PATH '$.e_section_status', `id` BIGINT PATH '$.id')
       ) AS j
-  ) AS v ON t.`notification_id` = v.`id`
+  ) AS v
+  ON t.`notification_id` = v.`id`
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle retry, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -403,8 +409,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle retry, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")),
---   Json(Outcome("retry_after")), Id]), Held] -> Nothing
+-- notify: settle retry, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")),
+--   Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
 UPDATE `open_event_notifications` AS t
   JOIN (
     SELECT *
@@ -418,7 +424,8 @@ UPDATE `open_event_notifications` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`notification_id` = v.`id` SET
+  ) AS v
+  ON t.`notification_id` = v.`id` SET
   t.`error` = JSON_MERGE_PATCH(
     '{}',
       JSON_OBJECT(
@@ -489,8 +496,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle dead, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")),
---   Json(Outcome("retry_after")), Id]), Held] -> Nothing
+-- notify: settle dead, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")),
+--   Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
 UPDATE `open_event_notifications` AS t
   JOIN (
     SELECT *
@@ -504,7 +511,8 @@ UPDATE `open_event_notifications` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`notification_id` = v.`id` SET
+  ) AS v
+  ON t.`notification_id` = v.`id` SET
   t.`error` = JSON_MERGE_PATCH(
     '{}',
       JSON_OBJECT(
@@ -575,8 +583,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle rejected, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")),
---   Json(Outcome("retry_after")), Id]), Held] -> Nothing
+-- notify: settle rejected, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")),
+--   Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
 UPDATE `open_event_notifications` AS t
   JOIN (
     SELECT *
@@ -590,7 +598,8 @@ UPDATE `open_event_notifications` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`notification_id` = v.`id` SET
+  ) AS v
+  ON t.`notification_id` = v.`id` SET
   t.`error` = JSON_MERGE_PATCH(
     '{}',
       JSON_OBJECT(
@@ -622,7 +631,8 @@ WHERE t.`notification_id` IN ({ids})
   AND t.`locked_at` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- notify: settle skipped, uniform, step 2: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Held] -> Nothing
+-- notify: settle skipped, uniform, step 2: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Held]
+--   -> Nothing
 UPDATE `open_event_notifications` AS t SET
   t.`error` = JSON_MERGE_PATCH(
     '{}', JSON_OBJECT('code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'))
@@ -648,7 +658,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle skipped, each, step 2: [Rows([Json(Outcome("code")), Json(Outcome("message")), Id]), Held] -> Nothing
+-- notify: settle skipped, each, step 2: [Rows([Json(Outcome("code")), Json(Outcome("message")), Id]), Held]
+--   -> Nothing
 UPDATE `open_event_notifications` AS t
   JOIN (
     SELECT *
@@ -660,7 +671,8 @@ UPDATE `open_event_notifications` AS t
               `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`notification_id` = v.`id` SET
+  ) AS v
+  ON t.`notification_id` = v.`id` SET
   t.`error` = JSON_MERGE_PATCH(
     '{}', JSON_OBJECT('code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'))
   ),
@@ -704,7 +716,8 @@ FOR UPDATE;
 UPDATE `open_event_notifications` AS t
   JOIN (
     SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j
-  ) AS v ON t.`notification_id` = v.`id` SET
+  ) AS v
+  ON t.`notification_id` = v.`id` SET
   t.`locked_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND - INTERVAL 120 SECOND,
   t.`locked_by` = 'deferred'
 WHERE t.`notification_id` IN ({held});

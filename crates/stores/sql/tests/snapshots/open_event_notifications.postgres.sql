@@ -77,39 +77,47 @@ CREATE TABLE IF NOT EXISTS subscription_events (
 CREATE INDEX IF NOT EXISTS subscription_events_subscription ON subscription_events (subscription_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_claim" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_claim"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'pending'
   AND "locked_at" IS NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease" ON "open_event_notifications" ("locked_at")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease"
+  ON "open_event_notifications" ("locked_at")
   WHERE "fanout_status" = 'pending'
   AND "locked_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'pending'
   AND "locked_at" IS NULL
   AND "fanout_attempts" >= 3;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'sent';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'failed';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'skipped';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'expired';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_same2" ON "open_event_notifications" ("subscription_id", "dedupe_key");
+CREATE INDEX IF NOT EXISTS "open_event_notifications_same2"
+  ON "open_event_notifications" ("subscription_id", "dedupe_key");
 
 -- create, notify
 CREATE
@@ -130,7 +138,8 @@ BEGIN
       AND tgrelid = '"open_event_notifications"'::regclass
   ) THEN
     CREATE TRIGGER "postrider_open_event_notifications"
-      AFTER INSERT ON "open_event_notifications"
+      AFTER INSERT
+      ON "open_event_notifications"
       FOR EACH STATEMENT
       EXECUTE FUNCTION "postrider_open_event_notifications"();
   END IF;
@@ -322,8 +331,8 @@ LEFT JOIN "sections" AS "j_section" ON "j_section"."section_id" = "j_event"."sec
 LEFT JOIN "courses" AS "j_course" ON "j_course"."course_id" = "j_section"."course_id"
 WHERE t."notification_id" = ANY (($1::text[])::bigint[]);
 
--- notify: settle delivered, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("message_id"))), Ids, One(Fence(0)),
---   One(Fence(1)), One(Envelope("section_status"))] -> Keys
+-- notify: settle delivered, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("message_id"))), Ids,
+--   One(Fence(0)), One(Fence(1)), One(Envelope("section_status"))] -> Keys
 WITH moved AS (
 UPDATE "open_event_notifications" AS t SET
   "error" = json_strip_nulls(
@@ -352,8 +361,9 @@ FROM moved AS t)
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
--- notify: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))),
---   Array(Json(Outcome("message_id"))), Array(Envelope("section_status"))] -> Keys
+-- notify: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1)),
+--   Array(Json(Outcome("provider"))), Array(Json(Outcome("message_id"))), Array(Envelope("section_status"))]
+--   -> Keys
 WITH moved AS (
 UPDATE "open_event_notifications" AS t SET
   "error" = json_strip_nulls(
@@ -399,8 +409,9 @@ FROM moved AS t)
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
--- notify: settle retry, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
---   One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+-- notify: settle retry, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))),
+--   One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] ->
+--   Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_strip_nulls(
     json_build_object(
@@ -467,8 +478,9 @@ WHERE t."notification_id" = v."id"
   THEN true ELSE false END
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle dead, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
---   One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+-- notify: settle dead, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))),
+--   One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] ->
+--   Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_strip_nulls(
     json_build_object(
@@ -535,8 +547,9 @@ WHERE t."notification_id" = v."id"
   THEN true ELSE false END
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle rejected, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
---   One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+-- notify: settle rejected, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))),
+--   One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] ->
+--   Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_strip_nulls(
     json_build_object(
@@ -563,9 +576,9 @@ WHERE t."notification_id" = ANY (($5::text[])::bigint[])
   AND t."locked_at" IS NOT DISTINCT FROM ($7::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))),
---   Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] ->
---   Keys
+-- notify: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)),
+--   Array(Json(Outcome("provider"))), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))),
+--   Array(Json(Outcome("retry_after")))] -> Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_strip_nulls(
     json_build_object(
@@ -603,8 +616,8 @@ WHERE t."notification_id" = v."id"
   THEN true ELSE false END
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle skipped, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Ids, One(Fence(0)), One(Fence(1))] ->
---   Keys
+-- notify: settle skipped, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Ids,
+--   One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_strip_nulls(json_build_object('code', ($1::text)::json, 'message', ($2::text)::json))::text,
   "locked_at" = NULL,

@@ -77,47 +77,55 @@ CREATE TABLE IF NOT EXISTS subscription_events (
 CREATE INDEX IF NOT EXISTS subscription_events_subscription ON subscription_events (subscription_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_claim" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_claim"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'pending'
   AND "locked_at" IS NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease" ON "open_event_notifications" (
-  (
-    CASE
-      WHEN typeof("locked_at") IN ('integer', 'real')
-      OR "locked_at" NOT GLOB '*[^0-9]*' THEN CAST("locked_at" AS INTEGER)
-      ELSE CAST(round((julianday("locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease"
+  ON "open_event_notifications" (
+    (
+      CASE
+        WHEN typeof("locked_at") IN ('integer', 'real')
+        OR "locked_at" NOT GLOB '*[^0-9]*' THEN CAST("locked_at" AS INTEGER)
+        ELSE CAST(round((julianday("locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "fanout_status" = 'pending'
   AND "locked_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'pending'
   AND "locked_at" IS NULL
   AND "fanout_attempts" >= 3;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'sent';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'failed';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'skipped';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state" ON "open_event_notifications" ("notification_id")
+CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state"
+  ON "open_event_notifications" ("notification_id")
   WHERE "fanout_status" = 'expired';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_same2" ON "open_event_notifications" ("subscription_id", "dedupe_key");
+CREATE INDEX IF NOT EXISTS "open_event_notifications_same2"
+  ON "open_event_notifications" ("subscription_id", "dedupe_key");
 
 -- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, pool: 8, fields: ["created",
 --   "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id",
@@ -399,8 +407,8 @@ LEFT JOIN "sections" AS "j_section" ON "j_section"."section_id" = "j_event"."sec
 LEFT JOIN "courses" AS "j_course" ON "j_course"."course_id" = "j_section"."course_id"
 WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1));
 
--- notify: settle delivered, uniform, step 1: [One(Json(Outcome("provider"))), One(Json(Outcome("message_id"))), Ids, One(Fence(0)),
---   One(Fence(1))] -> Keys
+-- notify: settle delivered, uniform, step 1: [One(Json(Outcome("provider"))),
+--   One(Json(Outcome("message_id"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_patch(
     '{}', json_object('provider', json(?1), 'providerMessageId', json(?2), 'status', 'sent')
@@ -456,8 +464,8 @@ SELECT
 FROM "open_event_notifications" AS t
 WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2));
 
--- notify: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1), Json(Outcome("provider")), Json(Outcome("message_id"))])]
---   -> Keys
+-- notify: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1), Json(Outcome("provider")),
+--   Json(Outcome("message_id"))])] -> Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_patch(
     '{}',
@@ -528,11 +536,13 @@ FROM "open_event_notifications" AS t
       value->>'e_section_status' AS "e_section_status",
       CAST(value->>'id' AS INTEGER) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."notification_id" = v."id"
+  ) AS v
+  ON t."notification_id" = v."id"
 WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2));
 
--- notify: settle retry, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
---   One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+-- notify: settle retry, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))),
+--   One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] ->
+--   Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_patch(
     '{}',
@@ -575,8 +585,8 @@ WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?5))
   AND CAST(t."locked_at" AS TEXT) IS ?7
 RETURNING CAST("notification_id" AS INTEGER);
 
--- notify: settle retry, each: [Rows([Id, Fence(0), Fence(1), Json(Outcome("provider")), Json(Outcome("code")),
---   Json(Outcome("message")), Json(Outcome("retry_after"))])] -> Keys
+-- notify: settle retry, each: [Rows([Id, Fence(0), Fence(1), Json(Outcome("provider")),
+--   Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after"))])] -> Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_patch(
     '{}',
@@ -630,8 +640,9 @@ WHERE t."notification_id" = v."id"
   AND CAST(t."locked_at" AS TEXT) IS v."f1"
 RETURNING CAST("notification_id" AS INTEGER);
 
--- notify: settle dead, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
---   One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+-- notify: settle dead, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))),
+--   One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] ->
+--   Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_patch(
     '{}',
@@ -729,8 +740,9 @@ WHERE t."notification_id" = v."id"
   AND CAST(t."locked_at" AS TEXT) IS v."f1"
 RETURNING CAST("notification_id" AS INTEGER);
 
--- notify: settle rejected, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
---   One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+-- notify: settle rejected, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))),
+--   One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] ->
+--   Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_patch(
     '{}',
@@ -773,8 +785,8 @@ WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?5))
   AND CAST(t."locked_at" AS TEXT) IS ?7
 RETURNING CAST("notification_id" AS INTEGER);
 
--- notify: settle rejected, each: [Rows([Id, Fence(0), Fence(1), Json(Outcome("provider")), Json(Outcome("code")),
---   Json(Outcome("message")), Json(Outcome("retry_after"))])] -> Keys
+-- notify: settle rejected, each: [Rows([Id, Fence(0), Fence(1), Json(Outcome("provider")),
+--   Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after"))])] -> Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_patch(
     '{}',
@@ -828,8 +840,8 @@ WHERE t."notification_id" = v."id"
   AND CAST(t."locked_at" AS TEXT) IS v."f1"
 RETURNING CAST("notification_id" AS INTEGER);
 
--- notify: settle skipped, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Ids, One(Fence(0)), One(Fence(1))] ->
---   Keys
+-- notify: settle skipped, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Ids,
+--   One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_patch('{}', json_object('code', json(?1), 'message', json(?2))),
   "locked_at" = NULL,
@@ -858,7 +870,8 @@ WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?3))
   AND CAST(t."locked_at" AS TEXT) IS ?5
 RETURNING CAST("notification_id" AS INTEGER);
 
--- notify: settle skipped, each: [Rows([Id, Fence(0), Fence(1), Json(Outcome("code")), Json(Outcome("message"))])] -> Keys
+-- notify: settle skipped, each: [Rows([Id, Fence(0), Fence(1), Json(Outcome("code")),
+--   Json(Outcome("message"))])] -> Keys
 UPDATE "open_event_notifications" AS t SET
   "error" = json_patch('{}', json_object('code', json(v."j_o_code"), 'message', json(v."j_o_message"))),
   "locked_at" = NULL,

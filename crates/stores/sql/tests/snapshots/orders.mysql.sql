@@ -147,7 +147,8 @@ UPDATE `Order` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 2,
   t.`group` = NULL,
   t.`lastError` = LEFT(v.`reason`, 40)
@@ -177,13 +178,15 @@ UPDATE `Order` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 2,
   t.`group` = NULL,
   t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
 
--- mail: settle delivered, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+-- mail: settle delivered, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'Order',
@@ -199,14 +202,16 @@ FROM `Order` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`orderId` = v.`id`
+  ) AS v
+  ON t.`orderId` = v.`id`
 WHERE t.`orderId` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
 -- mail: settle delivered, remembering, step 4: [Held] -> Nothing
 DELETE r
   FROM postrider_recipients AS r
-  JOIN `Order` AS t ON r.row_id = CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
+  JOIN `Order` AS t
+  ON r.row_id = CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
 WHERE r.source = 'Order' AND t.`orderId` IN ({held}) AND r.results NOT LIKE '%"refused"%';
 
 -- mail: settle retry, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -254,7 +259,8 @@ UPDATE `Order` AS t
             `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 0,
   t.`group` = NULL,
   t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -289,7 +295,8 @@ UPDATE `Order` AS t
             `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 0,
   t.`group` = NULL,
   t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -313,7 +320,8 @@ FROM `Order` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`orderId` = v.`id`
+  ) AS v
+  ON t.`orderId` = v.`id`
 WHERE t.`orderId` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -358,7 +366,8 @@ UPDATE `Order` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 9,
   t.`group` = NULL,
   t.`tries` = COALESCE(t.`tries`, 0) + 1,
@@ -389,7 +398,8 @@ UPDATE `Order` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 9,
   t.`group` = NULL,
   t.`tries` = COALESCE(t.`tries`, 0) + 1,
@@ -412,7 +422,8 @@ FROM `Order` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`orderId` = v.`id`
+  ) AS v
+  ON t.`orderId` = v.`id`
 WHERE t.`orderId` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -457,7 +468,8 @@ UPDATE `Order` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 9,
   t.`group` = NULL,
   t.`tries` = COALESCE(t.`tries`, 0) + 1,
@@ -488,7 +500,8 @@ UPDATE `Order` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 9,
   t.`group` = NULL,
   t.`tries` = COALESCE(t.`tries`, 0) + 1,
@@ -511,7 +524,8 @@ FROM `Order` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`orderId` = v.`id`
+  ) AS v
+  ON t.`orderId` = v.`id`
 WHERE t.`orderId` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -556,7 +570,8 @@ UPDATE `Order` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 9,
   t.`group` = NULL,
   t.`tries` = COALESCE(t.`tries`, 0) + 1,
@@ -587,7 +602,8 @@ UPDATE `Order` AS t
       FROM JSON_TABLE(
         ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
       ) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 9,
   t.`group` = NULL,
   t.`tries` = COALESCE(t.`tries`, 0) + 1,
@@ -610,7 +626,8 @@ FROM `Order` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`orderId` = v.`id`
+  ) AS v
+  ON t.`orderId` = v.`id`
 WHERE t.`orderId` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -652,7 +669,8 @@ UPDATE `Order` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 0,
   t.`group` = NULL,
   t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
@@ -680,7 +698,8 @@ UPDATE `Order` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
-  ) AS v ON t.`orderId` = v.`id` SET
+  ) AS v
+  ON t.`orderId` = v.`id` SET
   t.`select` = 0,
   t.`group` = NULL,
   t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
@@ -702,7 +721,8 @@ FROM `Order` AS t
             `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`orderId` = v.`id`
+  ) AS v
+  ON t.`orderId` = v.`id`
 WHERE t.`orderId` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -997,7 +1017,8 @@ FOR UPDATE SKIP LOCKED;
 -- mail: purge 1, step 2: [Held] -> Nothing
 DELETE r
   FROM postrider_recipients AS r
-  JOIN `Order` AS t ON r.row_id = CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
+  JOIN `Order` AS t
+  ON r.row_id = CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
 WHERE r.source = 'Order' AND t.`orderId` IN ({held});
 
 -- mail: purge 1, step 3: [Held] -> Nothing

@@ -20,9 +20,8 @@ CREATE TABLE "Order" (
 );
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_mail_claim" ON "Order" (
-  "rank" DESC NULLS LAST, (COALESCE("nextAttemptAt", '-infinity')), "orderId"
-)
+CREATE INDEX IF NOT EXISTS "Order_mail_claim"
+  ON "Order" ("rank" DESC NULLS LAST, (COALESCE("nextAttemptAt", '-infinity')), "orderId")
   WHERE "select" = 0
   AND "tenant" = 'it''s us';
 
@@ -30,7 +29,8 @@ CREATE INDEX IF NOT EXISTS "Order_mail_claim" ON "Order" (
 CREATE INDEX IF NOT EXISTS "Order_mail_lease" ON "Order" ("lastAttemptAt") WHERE "select" = 1;
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_mail_spent4" ON "Order" ("orderId")
+CREATE INDEX IF NOT EXISTS "Order_mail_spent4"
+  ON "Order" ("orderId")
   WHERE "select" = 0
   AND COALESCE("tries", 0) >= 4
   AND "tenant" = 'it''s us';
@@ -62,7 +62,8 @@ BEGIN
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_order' AND tgrelid = '"Order"'::regclass
   ) THEN
     CREATE TRIGGER "postrider_order"
-      AFTER INSERT ON "Order"
+      AFTER INSERT
+      ON "Order"
       FOR EACH STATEMENT
       EXECUTE FUNCTION "postrider_order"();
   END IF;
@@ -192,7 +193,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle delivered, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+-- mail: settle delivered, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)]
+--   -> Keys
 UPDATE "Order" AS t SET
   "select" = 2,
   "group" = NULL,
@@ -208,7 +210,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- mail: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'Order',
@@ -216,7 +219,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "Order" AS t
-  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id")
+  ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -239,7 +243,8 @@ WHERE t."orderId" = ANY (($3::text[])::uuid[])
   AND t."lastAttemptAt" IS NOT DISTINCT FROM ($5::text)::timestamp(3) without time zone
 RETURNING (t."orderId")::text;
 
--- mail: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay), Array(Reason)] -> Keys
+-- mail: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay), Array(Reason)] ->
+--   Keys
 UPDATE "Order" AS t SET
   "select" = 0,
   "group" = NULL,
@@ -261,7 +266,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle retry, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay), Array(Reason)] -> Keys
+-- mail: settle retry, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay),
+--   Array(Reason)] -> Keys
 UPDATE "Order" AS t SET
   "select" = 0,
   "group" = NULL,
@@ -283,7 +289,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- mail: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'Order',
@@ -291,7 +298,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "Order" AS t
-  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id")
+  ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -326,7 +334,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle dead, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+-- mail: settle dead, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] ->
+--   Keys
 UPDATE "Order" AS t SET
   "select" = 9,
   "group" = NULL,
@@ -343,7 +352,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- mail: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'Order',
@@ -351,7 +361,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "Order" AS t
-  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id")
+  ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -386,7 +397,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle rejected, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+-- mail: settle rejected, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] ->
+--   Keys
 UPDATE "Order" AS t SET
   "select" = 9,
   "group" = NULL,
@@ -403,7 +415,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- mail: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'Order',
@@ -411,7 +424,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "Order" AS t
-  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id")
+  ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -446,7 +460,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle skipped, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+-- mail: settle skipped, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] ->
+--   Keys
 UPDATE "Order" AS t SET
   "select" = 9,
   "group" = NULL,
@@ -463,7 +478,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- mail: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'Order',
@@ -471,7 +487,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "Order" AS t
-  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id")
+  ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -504,7 +521,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle deferred, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay)] -> Keys
+-- mail: settle deferred, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay)] ->
+--   Keys
 UPDATE "Order" AS t SET
   "select" = 0,
   "group" = NULL,
@@ -520,7 +538,8 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
--- mail: settle deferred, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+-- mail: settle deferred, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'Order',
@@ -528,7 +547,8 @@ SELECT
   v."o_remembered_recipients",
   now()
 FROM "Order" AS t
-  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id")
+  ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,

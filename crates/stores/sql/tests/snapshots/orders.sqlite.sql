@@ -20,51 +20,55 @@ CREATE TABLE "Order" (
 );
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_mail_claim" ON "Order" (
-  "rank" DESC,
-    (
-      COALESCE(
-        CASE
-          WHEN typeof("nextAttemptAt") IN ('integer', 'real')
-          OR "nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("nextAttemptAt" AS INTEGER)
-          ELSE CAST(round((julianday("nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
-          0
-      )
-    ),
-    "orderId"
-)
+CREATE INDEX IF NOT EXISTS "Order_mail_claim"
+  ON "Order" (
+    "rank" DESC,
+      (
+        COALESCE(
+          CASE
+            WHEN typeof("nextAttemptAt") IN ('integer', 'real')
+            OR "nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("nextAttemptAt" AS INTEGER)
+            ELSE CAST(round((julianday("nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
+            END,
+            0
+        )
+      ),
+      "orderId"
+  )
   WHERE "select" = 0
   AND "tenant" = 'it''s us';
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_mail_lease" ON "Order" (
-  (
-    CASE
-      WHEN typeof("lastAttemptAt") IN ('integer', 'real')
-      OR "lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("lastAttemptAt" AS INTEGER)
-      ELSE CAST(round((julianday("lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "Order_mail_lease"
+  ON "Order" (
+    (
+      CASE
+        WHEN typeof("lastAttemptAt") IN ('integer', 'real')
+        OR "lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("lastAttemptAt" AS INTEGER)
+        ELSE CAST(round((julianday("lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "select" = 1;
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_mail_spent4" ON "Order" ("orderId")
+CREATE INDEX IF NOT EXISTS "Order_mail_spent4"
+  ON "Order" ("orderId")
   WHERE "select" = 0
   AND COALESCE("tries", 0) >= 4
   AND "tenant" = 'it''s us';
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_done_purge" ON "Order" (
-  (
-    CASE
-      WHEN typeof("createdAt") IN ('integer', 'real')
-      OR "createdAt" NOT GLOB '*[^0-9]*' THEN CAST("createdAt" AS INTEGER)
-      ELSE CAST(round((julianday("createdAt") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "Order_done_purge"
+  ON "Order" (
+    (
+      CASE
+        WHEN typeof("createdAt") IN ('integer', 'real')
+        OR "createdAt" NOT GLOB '*[^0-9]*' THEN CAST("createdAt" AS INTEGER)
+        ELSE CAST(round((julianday("createdAt") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "select" = 2;
 
 -- create
@@ -287,7 +291,8 @@ WHERE t."orderId" = v."id"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
 RETURNING CAST("orderId" AS TEXT);
 
--- mail: settle delivered, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+-- mail: settle delivered, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] ->
+--   Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT
   'Order',
@@ -300,7 +305,8 @@ FROM "Order" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."orderId" = v."id"
+  ) AS v
+  ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -463,7 +469,8 @@ FROM "Order" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."orderId" = v."id"
+  ) AS v
+  ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -534,7 +541,8 @@ FROM "Order" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."orderId" = v."id"
+  ) AS v
+  ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -605,7 +613,8 @@ FROM "Order" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."orderId" = v."id"
+  ) AS v
+  ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -676,7 +685,8 @@ FROM "Order" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."orderId" = v."id"
+  ) AS v
+  ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,
@@ -825,7 +835,8 @@ FROM "Order" AS t
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
       CAST(value->>'id' AS TEXT) AS "id"
     FROM json_each(?1)
-  ) AS v ON t."orderId" = v."id"
+  ) AS v
+  ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET
   results = excluded.results,

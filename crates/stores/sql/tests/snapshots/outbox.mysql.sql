@@ -21,12 +21,13 @@ CREATE TABLE IF NOT EXISTS `outbox` (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- create
-ALTER TABLE `outbox` ADD COLUMN `live_group` VARCHAR(255) GENERATED ALWAYS AS (
-  CASE
-    WHEN ((`status` = 'PENDING') OR (`status` = 'PROCESSING'))
-    AND `partition_key` IS NOT NULL THEN `partition_key`
-    END
-) VIRTUAL;
+ALTER TABLE `outbox` ADD COLUMN `live_group` VARCHAR(255)
+  GENERATED ALWAYS AS (
+    CASE
+      WHEN ((`status` = 'PENDING') OR (`status` = 'PROCESSING'))
+      AND `partition_key` IS NOT NULL THEN `partition_key`
+      END
+  ) VIRTUAL;
 
 -- create
 CREATE INDEX `outbox_publish_free` ON `outbox` (`status`, `live_group`, `created_at`, `id`);
@@ -441,7 +442,8 @@ UPDATE `outbox` AS t
             `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id'
           )
       ) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'PENDING',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
@@ -481,7 +483,8 @@ UPDATE `outbox` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`last_error` = v.`reason`,
@@ -519,7 +522,8 @@ UPDATE `outbox` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`last_error` = v.`reason`,
@@ -557,7 +561,8 @@ UPDATE `outbox` AS t
   JOIN (
     SELECT *
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`last_error` = v.`reason`,
@@ -594,7 +599,8 @@ FOR UPDATE;
 UPDATE `outbox` AS t
   JOIN (
     SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j
-  ) AS v ON t.`id` = v.`id` SET
+  ) AS v
+  ON t.`id` = v.`id` SET
   t.`status` = 'PENDING',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,

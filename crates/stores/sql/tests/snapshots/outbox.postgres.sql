@@ -21,24 +21,26 @@ CREATE TABLE IF NOT EXISTS "outbox" (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_free" ON "outbox" ("created_at", "id")
+CREATE INDEX IF NOT EXISTS "outbox_publish_free"
+  ON "outbox" ("created_at", "id")
   WHERE "status" = 'PENDING'
   AND ("partition_key" IS NULL);
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_order" ON "outbox" ("partition_key", "created_at", "id")
+CREATE INDEX IF NOT EXISTS "outbox_publish_order"
+  ON "outbox" ("partition_key", "created_at", "id")
   WHERE (("status" = 'PENDING') OR ("status" = 'PROCESSING'))
   AND "partition_key" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_fresh" ON "outbox" (
-  (COALESCE("next_attempt_at", "created_at")), "id"
-)
+CREATE INDEX IF NOT EXISTS "outbox_publish_fresh"
+  ON "outbox" ((COALESCE("next_attempt_at", "created_at")), "id")
   WHERE "status" = 'PENDING'
   AND "partition_key" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_flight" ON "outbox" ("partition_key")
+CREATE INDEX IF NOT EXISTS "outbox_publish_flight"
+  ON "outbox" ("partition_key")
   WHERE "status" = 'PROCESSING'
   AND "partition_key" IS NOT NULL;
 
@@ -46,12 +48,14 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_flight" ON "outbox" ("partition_key")
 CREATE INDEX IF NOT EXISTS "outbox_publish_lease" ON "outbox" ("claimed_at") WHERE "status" = 'PROCESSING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_spent3" ON "outbox" ("id")
+CREATE INDEX IF NOT EXISTS "outbox_publish_spent3"
+  ON "outbox" ("id")
   WHERE "status" = 'PENDING'
   AND "retry_count" >= 3;
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_delivered_purge" ON "outbox" ((COALESCE("processed_at", "created_at")))
+CREATE INDEX IF NOT EXISTS "outbox_delivered_purge"
+  ON "outbox" ((COALESCE("processed_at", "created_at")))
   WHERE "status" = 'DELIVERED';
 
 -- create
@@ -78,7 +82,8 @@ BEGIN
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_outbox' AND tgrelid = '"outbox"'::regclass
   ) THEN
     CREATE TRIGGER "postrider_outbox"
-      AFTER INSERT ON "outbox"
+      AFTER INSERT
+      ON "outbox"
       FOR EACH STATEMENT
       EXECUTE FUNCTION "postrider_outbox"();
   END IF;

@@ -21,22 +21,8 @@ CREATE TABLE IF NOT EXISTS "outbox" (
 );
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_free" ON "outbox" (
-  (
-    CASE
-      WHEN typeof("created_at") IN ('integer', 'real')
-      OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
-      ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
-  ),
-    "id"
-)
-  WHERE "status" = 'PENDING'
-  AND ("partition_key" IS NULL OR (typeof("partition_key") = 'blob'));
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_order" ON "outbox" (
-  "partition_key",
+CREATE INDEX IF NOT EXISTS "outbox_publish_free"
+  ON "outbox" (
     (
       CASE
         WHEN typeof("created_at") IN ('integer', 'real')
@@ -44,74 +30,95 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_order" ON "outbox" (
         ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END
     ),
-    "id"
-)
+      "id"
+  )
+  WHERE "status" = 'PENDING'
+  AND ("partition_key" IS NULL OR (typeof("partition_key") = 'blob'));
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_publish_order"
+  ON "outbox" (
+    "partition_key",
+      (
+        CASE
+          WHEN typeof("created_at") IN ('integer', 'real')
+          OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+          ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ),
+      "id"
+  )
   WHERE (("status" = 'PENDING') OR ("status" = 'PROCESSING'))
   AND "partition_key" IS NOT NULL
   AND NOT (typeof("partition_key") = 'blob');
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_fresh" ON "outbox" (
-  (
-    COALESCE(
-      CASE
-        WHEN typeof("next_attempt_at") IN ('integer', 'real')
-        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END,
+CREATE INDEX IF NOT EXISTS "outbox_publish_fresh"
+  ON "outbox" (
+    (
+      COALESCE(
         CASE
-          WHEN typeof("created_at") IN ('integer', 'real')
-          OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
-          ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-    )
-  ),
-    "id"
-)
+          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof("created_at") IN ('integer', 'real')
+            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ),
+      "id"
+  )
   WHERE "status" = 'PENDING'
   AND "partition_key" IS NOT NULL
   AND NOT (typeof("partition_key") = 'blob');
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_flight" ON "outbox" ("partition_key")
+CREATE INDEX IF NOT EXISTS "outbox_publish_flight"
+  ON "outbox" ("partition_key")
   WHERE "status" = 'PROCESSING'
   AND "partition_key" IS NOT NULL
   AND NOT (typeof("partition_key") = 'blob');
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_lease" ON "outbox" (
-  (
-    CASE
-      WHEN typeof("claimed_at") IN ('integer', 'real')
-      OR "claimed_at" NOT GLOB '*[^0-9]*' THEN CAST("claimed_at" AS INTEGER)
-      ELSE CAST(round((julianday("claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
+CREATE INDEX IF NOT EXISTS "outbox_publish_lease"
+  ON "outbox" (
+    (
+      CASE
+        WHEN typeof("claimed_at") IN ('integer', 'real')
+        OR "claimed_at" NOT GLOB '*[^0-9]*' THEN CAST("claimed_at" AS INTEGER)
+        ELSE CAST(round((julianday("claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
   )
-)
   WHERE "status" = 'PROCESSING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_spent3" ON "outbox" ("id")
+CREATE INDEX IF NOT EXISTS "outbox_publish_spent3"
+  ON "outbox" ("id")
   WHERE "status" = 'PENDING'
   AND "retry_count" >= 3;
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_delivered_purge" ON "outbox" (
-  (
-    COALESCE(
-      CASE
-        WHEN typeof("processed_at") IN ('integer', 'real')
-        OR "processed_at" NOT GLOB '*[^0-9]*' THEN CAST("processed_at" AS INTEGER)
-        ELSE CAST(round((julianday("processed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END,
+CREATE INDEX IF NOT EXISTS "outbox_delivered_purge"
+  ON "outbox" (
+    (
+      COALESCE(
         CASE
-          WHEN typeof("created_at") IN ('integer', 'real')
-          OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
-          ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
+          WHEN typeof("processed_at") IN ('integer', 'real')
+          OR "processed_at" NOT GLOB '*[^0-9]*' THEN CAST("processed_at" AS INTEGER)
+          ELSE CAST(round((julianday("processed_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof("created_at") IN ('integer', 'real')
+            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
     )
   )
-)
   WHERE "status" = 'DELIVERED';
 
 -- create

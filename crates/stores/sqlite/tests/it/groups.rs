@@ -60,7 +60,8 @@ async fn o08_the_claim_of_groups_reads_its_indexes() {
     file.run("ANALYZE").await;
     let groups = store.opened().statements.groups.as_ref().expect("outbox has groups");
     for scripts in [&groups.first, &groups.after] {
-        for step in [&scripts[0].steps[0], &scripts[1].steps[0]] {
+        let find = scripts.find.as_ref().expect("a search before the transaction");
+        for step in [&find.script.steps[0], &scripts.take.script.steps[0]] {
             let plan = plan(&file, step).await;
             let scans = |line: &str| line.starts_with("SCAN t") && !line.contains("outbox_publish_fresh");
             assert!(!plan.lines().any(scans), "a scan of the table: {plan}");

@@ -42,7 +42,7 @@ async fn j03_j09_no_poller_and_no_claim_reads_the_backlog() {
     file.run("CREATE TABLE dispatch_pools (id TEXT PRIMARY KEY, concurrency INTEGER, rate_per_minute INTEGER, paused BOOLEAN)")
         .await;
     let program = &store.opened().statements;
-    look(&file, program).await;
+    check(&file, program).await;
     file.run(
         "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000) \
          INSERT INTO dispatch_jobs (id, code, target_url, payload, client_id, status, mode, message_group, dispatch_pool_id, \
@@ -56,34 +56,37 @@ async fn j03_j09_no_poller_and_no_claim_reads_the_backlog() {
     )
     .await;
     file.run("ANALYZE").await;
-    look(&file, program).await;
+    check(&file, program).await;
 }
 
-async fn look(file: &File, program: &postrider_sql::Statements) {
+async fn check(file: &File, program: &postrider_sql::Statements) {
     let handoff = program.handoff.as_ref().expect("it has a queue");
     let shares = program.shares.as_ref().expect("it has shares");
     let pools = shares.pools.as_ref().expect("it has pools");
     let mut scripts: Vec<(&str, &Script, Option<&str>)> = vec![
-        ("shares", &shares.first, Some("deliver_share")),
-        ("more shares", &shares.after, Some("deliver_share")),
-        ("claim of shares", &shares.take, Some("deliver_share")),
-        ("claim of shares of limited pools", &pools.take, None),
-        ("pools", &pools.state, Some("deliver_pool")),
-        ("claim by key", &handoff.claim, None),
-        ("standing", &handoff.standing, None),
-        ("next due", &program.next_due, Some("deliver_free")),
-        ("spent", program.spent.as_ref().expect("it counts"), Some("deliver_spent3_own")),
-        ("reclaim", &program.reclaim.as_ref().expect("it has leases").find, Some("deliver_lease")),
+        ("shares", &shares.first.script, Some("deliver_share")),
+        ("more shares", &shares.after.script, Some("deliver_share")),
+        ("claim of shares", &shares.take.script, Some("deliver_share")),
+        ("claim of shares of limited pools", &pools.take.script, None),
+        ("pools", &pools.limits.script, Some("deliver_pool")),
+        ("claim by key", &handoff.claim.script, None),
+        ("standing", &handoff.unclaimed_reasons.script, None),
+        ("next due", &program.next_due.script, Some("deliver_free")),
+        ("spent", &program.spent.as_ref().expect("it counts").script, Some("deliver_spent3_own")),
+        ("reclaim", &program.reclaim.as_ref().expect("it has leases").find.script, Some("deliver_lease")),
     ];
     // QUEUED rows without a mark, and rows to be retried with no mark or an old one.
     let offers = ["deliver_offer (", "deliver_offer2 (", "deliver_queued2 ("];
     assert_eq!(handoff.due.len(), offers.len());
-    scripts.extend(handoff.due.iter().zip(offers).map(|(script, index)| ("offer", script, Some(index))));
-    scripts.extend(handoff.recall.iter().map(|script| ("recall", script, None)));
+    scripts
+        .extend(handoff.due.iter().zip(offers).map(|(typed, index)| ("offer", &typed.script, Some(index))));
+    scripts.extend(handoff.recall.iter().map(|typed| ("recall", &typed.script, None)));
     let sweeps =
         ["deliver_queued (", "sweep_scheduled_for (", "sweep_expires_at (", "sweep_before_scheduled_for ("];
     assert_eq!(program.sweeps.len(), sweeps.len());
-    scripts.extend(program.sweeps.iter().zip(sweeps).map(|(script, index)| ("sweep", script, Some(index))));
+    scripts.extend(
+        program.sweeps.iter().zip(sweeps).map(|(typed, index)| ("sweep", &typed.script, Some(index))),
+    );
     for (what, script, index) in scripts {
         for (at, step) in script.steps.iter().enumerate() {
             let plan = plan(file, step).await;

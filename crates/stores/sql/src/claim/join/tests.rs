@@ -21,7 +21,7 @@ fn without(table: &'static str, columns: &'static [&'static str]) -> impl Fn(&mu
 
 fn joined(contract: &Contract, shape: &Shape) -> String {
     let program = render(contract, &contract.stages[0], Dialect::Sqlite, shape).unwrap();
-    program.join.unwrap().steps[0].sql.clone()
+    program.join.unwrap().script.steps[0].sql.clone()
 }
 
 #[test]

@@ -1,20 +1,26 @@
 //! Renders the release of rows that this worker claimed but does not hold, because the result of the claim was lost.
 
 use postrider_contract::{ColumnRole, Transition};
+use postrider_seams::row::RowId;
 
 use crate::render::condition::Lookup;
-use crate::render::moves::Pick;
+use crate::render::moves::{MoveNamed, Pick};
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
+use crate::typed::typed_script;
 use crate::{Script, Yields};
 
 /// The scripts that find and release such rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostClaimScripts {
-    /// All rows that this worker has claimed. `Keys`. Only reads.
-    pub find: Script,
-    /// Releases those of [`Param::Ids`](crate::Param::Ids) that this worker has claimed. `Keys`.
-    pub free: Script,
+    pub find: FindClaimed,
+    /// Releases rows that this worker has claimed.
+    pub free: MoveNamed,
+}
+
+typed_script! {
+    /// Yields the keys of all rows that this worker has claimed.
+    pub FindClaimed(()) -> RowId, Read, |_, mut row| row.key()
 }
 
 impl Table<'_> {
@@ -28,8 +34,9 @@ impl Table<'_> {
         parts.extend(self.filter());
         let text =
             format!("SELECT {}\nFROM {} AS t\nWHERE {}", self.key(), self.name(), parts.join("\n  AND "));
-        let find = Script { steps: vec![builder.finish(&text, Yields::Keys)] };
-        let free = self.picked(step, &[Transition::Released], None, &Pick::Claimed { owner });
+        let find = FindClaimed { script: Script { steps: vec![builder.finish(&text, Yields::Keys)] } };
+        let script = self.picked(step, &[Transition::Released], None, &Pick::Claimed { owner });
+        let free = MoveNamed { script };
         Some(LostClaimScripts { find, free })
     }
 }

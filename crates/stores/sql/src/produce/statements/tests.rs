@@ -28,7 +28,7 @@ fn rendered(dialect: Dialect, id_type: &str, time_type: &str, fields: &[&str]) -
     };
     let names = types.iter().map(|(name, _)| (*name).to_owned()).collect();
     let contract = contract().resolve(&names).expect("the table has what the contract needs");
-    produce(&contract, &contract.stages[0], dialect, &shape, fields).expect("it renders")
+    produce(&contract, &contract.stages[0], dialect, &shape, fields).expect("it renders").script
 }
 
 fn field(name: &str) -> Param {

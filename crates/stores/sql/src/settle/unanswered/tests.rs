@@ -6,13 +6,13 @@ fn lease(version: i64) -> Lease {
     Lease { id: RowId::Int(7), fence: Box::new([Value::Text(version.to_string())]) }
 }
 
-fn adopts(unanswered: &Unanswered, version: i64) -> bool {
+fn adopts(unanswered: &UnansweredExtensions, version: i64) -> bool {
     !unanswered.adopt(vec![lease(version)], Some(0)).is_empty()
 }
 
 #[tokio::test(start_paused = true)]
 async fn g02_only_the_version_of_an_extension_is_adopted() {
-    let unanswered = Unanswered::default();
+    let unanswered = UnansweredExtensions::default();
     assert!(!adopts(&unanswered, 4), "no extension failed");
     unanswered.add(&[lease(3)], LEASE);
     assert_eq!(unanswered.among([lease(3), lease(2)].iter()), [RowId::Int(7)]);
@@ -28,7 +28,7 @@ async fn g02_only_the_version_of_an_extension_is_adopted() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_older_than_a_lease_is_dropped() {
-    let unanswered = Unanswered::default();
+    let unanswered = UnansweredExtensions::default();
     unanswered.add(&[lease(3)], LEASE);
     tokio::time::advance(LEASE).await;
     unanswered.add(&[], LEASE);

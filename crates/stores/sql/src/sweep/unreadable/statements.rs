@@ -4,26 +4,43 @@
 //! the scripts that end such a row. Other databases reject such values on write and need none of this.
 
 use postrider_contract::{ClaimedState, ColumnRole, DueNull, LeaseBy, Set, StateId, Transition, When};
+use postrider_seams::row::RowId;
 
+use crate::bind::Limit;
+use crate::driver::execute::{SqlBuilder, Statement};
 use crate::render::condition::Lookup;
-use crate::render::moves::Pick;
+use crate::render::moves::{MoveNamed, Pick};
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
 use crate::render::value::Writes;
-use crate::{Dialect, Param, Script, Step, UnreadableScripts, Yields};
+use crate::typed::typed_script;
+use crate::{Dialect, Param, Script, Yields};
+
+/// The scripts that end ready rows whose time in one column is unreadable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableScripts {
+    pub column: String,
+    pub find: FindUnreadable,
+    pub end: MoveNamed,
+}
+
+typed_script! {
+    /// Yields the keys of such rows.
+    pub FindUnreadable(Limit) -> RowId, Read, |_, mut row| row.key()
+}
 
 /// A time column that a lane compares, and the states in which it does.
-pub(crate) struct Compared<'a> {
+pub(crate) struct ComparedTime<'a> {
     pub column: &'a str,
     pub states: Vec<StateId>,
     /// A further condition for the comparison to matter.
     pub condition: Option<String>,
-    pub so: So,
+    pub consequence: Consequence,
 }
 
 /// The consequence of an unreadable time for its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum So {
+pub(crate) enum Consequence {
     /// No claim selects the row.
     Waits,
     /// The row is treated as one without that time: it goes at once, or first.
@@ -48,7 +65,7 @@ impl Table<'_> {
     }
 
     /// Returns every time that a claim or a recovery compares, without duplicates.
-    pub fn compared_times(&self) -> Vec<Compared<'_>> {
+    pub fn compared_times(&self) -> Vec<ComparedTime<'_>> {
         let mut times = self.awaited_times();
         times.extend(self.lease_times());
         times.extend(self.order_times());
@@ -58,24 +75,30 @@ impl Table<'_> {
     }
 
     /// Times without which no claim selects a ready row.
-    fn awaited_times(&self) -> Vec<Compared<'_>> {
+    fn awaited_times(&self) -> Vec<ComparedTime<'_>> {
         let ready = || self.stage.ready.clone();
         let mut times = Vec::new();
         if let Some(column) = self.contract.column(ColumnRole::Due) {
-            let so = if self.contract.due.null == DueNull::Now { So::GoesFirst } else { So::Waits };
-            times.push(Compared { column, states: ready(), condition: None, so });
+            let now = self.contract.due.null == DueNull::Now;
+            let consequence = if now { Consequence::GoesFirst } else { Consequence::Waits };
+            times.push(ComparedTime { column, states: ready(), condition: None, consequence });
         } else if let Some(column) = self.contract.due.after.and_then(|role| self.contract.column(role)) {
             let tried = self.attempts().map(|attempts| format!("{attempts} > 0"));
             let condition = match (tried, self.was_put_off()) {
                 (Some(tried), Some(put_off)) => Some(format!("({tried} OR {put_off})")),
                 (tried, put_off) => tried.or(put_off),
             };
-            times.push(Compared { column, states: ready(), condition, so: So::Waits });
+            times.push(ComparedTime { column, states: ready(), condition, consequence: Consequence::Waits });
         }
         if let Some(column) =
             self.contract.column(ColumnRole::Created).filter(|_| !self.contract.claim.min_age.is_zero())
         {
-            times.push(Compared { column, states: ready(), condition: None, so: So::Waits });
+            times.push(ComparedTime {
+                column,
+                states: ready(),
+                condition: None,
+                consequence: Consequence::Waits,
+            });
         }
         for sweep in self.contract.sweeps.iter().filter(|sweep| sweep.blocks_claims) {
             let states: Vec<StateId> =
@@ -87,29 +110,34 @@ impl Table<'_> {
                 When::Always => continue,
             };
             if !states.is_empty() {
-                times.push(Compared { column, states, condition: None, so: So::Waits });
+                times.push(ComparedTime { column, states, condition: None, consequence: Consequence::Waits });
             }
         }
         times
     }
 
-    fn lease_times(&self) -> Vec<Compared<'_>> {
+    fn lease_times(&self) -> Vec<ComparedTime<'_>> {
         let ClaimedState::State(held) = self.stage.claimed else { return Vec::new() };
         let columns = [ColumnRole::ClaimedAt, ColumnRole::LeaseUntil].map(|role| self.contract.column(role));
-        let time = |column| Compared { column, states: vec![held], condition: None, so: So::IsStamped };
+        let time = |column| ComparedTime {
+            column,
+            states: vec![held],
+            condition: None,
+            consequence: Consequence::IsStamped,
+        };
         columns.into_iter().flatten().map(time).collect()
     }
 
-    fn order_times(&self) -> Vec<Compared<'_>> {
+    fn order_times(&self) -> Vec<ComparedTime<'_>> {
         let order = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
         let sequence = self.group().into_iter().flat_map(|group| group.sequence.iter().map(String::as_str));
         let times = order.chain(sequence).filter(|column| self.time(column).is_some());
         times
-            .map(|column| Compared {
+            .map(|column| ComparedTime {
                 column,
                 states: self.stage.ready.clone(),
                 condition: None,
-                so: So::GoesFirst,
+                consequence: Consequence::GoesFirst,
             })
             .collect()
     }
@@ -137,11 +165,11 @@ impl Table<'_> {
         if self.dialect != Dialect::Sqlite || !ends {
             return Vec::new();
         }
-        let waits = self.awaited_times().into_iter().filter(|time| time.so == So::Waits);
+        let waits = self.awaited_times().into_iter().filter(|time| time.consequence == Consequence::Waits);
         waits.map(|time| self.end_unreadable(&time)).collect()
     }
 
-    fn end_unreadable(&self, time: &Compared<'_>) -> UnreadableScripts {
+    fn end_unreadable(&self, time: &ComparedTime<'_>) -> UnreadableScripts {
         let mut conditions: Vec<String> = self.is_unreadable(time.column).into_iter().collect();
         conditions.extend(time.condition.clone());
         let mut writes = Writes::of(self.contract, self.contract.exhausted_move(self.stage));
@@ -152,12 +180,12 @@ impl Table<'_> {
             }
         }
         let reason = format!("{} holds a time that can't be read", time.column);
-        let find = self.unreadable_rows(&time.states, &conditions);
+        let find = FindUnreadable { script: self.unreadable_rows(&time.states, &conditions) };
         let pick = Pick::Named { conditions };
         UnreadableScripts {
             column: time.column.to_owned(),
             find,
-            end: self.picked_with(&writes, &[Transition::Swept], Some(&reason), &pick),
+            end: MoveNamed { script: self.picked_with(&writes, &[Transition::Swept], Some(&reason), &pick) },
         }
     }
 
@@ -177,10 +205,10 @@ impl Table<'_> {
         Script { steps: vec![builder.finish(&text, Yields::Keys)] }
     }
 
-    /// Returns the step that counts rows with an unreadable time, with the key and value of one of them.
+    /// Returns the statement that counts rows with an unreadable time, with the key and value of one of them.
     ///
     /// `rows` selects the columns. `None` on databases that reject such values.
-    pub fn count_unreadable(&self, time: &Compared<'_>, rows: &str) -> Option<Step> {
+    pub fn count_unreadable(&self, time: &ComparedTime<'_>, rows: &str) -> Option<Statement> {
         let mut parts = vec![self.is_unreadable(time.column)?, self.in_states(&time.states, Lookup::Index)];
         parts.extend(time.condition.clone());
         parts.extend(self.filter());
@@ -190,6 +218,6 @@ impl Table<'_> {
             self.col(time.column),
             parts.join(" AND ")
         );
-        Some(Step { sql, params: Vec::new(), yields: Yields::Other })
+        Some(SqlBuilder::new(self.dialect, sql).finish())
     }
 }
