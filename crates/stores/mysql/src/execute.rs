@@ -71,9 +71,9 @@ impl Database {
     }
 
     async fn catalog_rows(&self, query: MyQuery) -> Result<Vec<MySqlRow>, sqlx::Error> {
-        let mut lease = self.pool.acquire().await?;
-        let outcome = lease.deadline(self.long_deadline).run(lease.fetch_all(query)).await;
-        lease.end(outcome)
+        let mut connection = self.pool.acquire().await?;
+        let outcome = connection.deadline(self.long_deadline).run(connection.fetch_all(query)).await;
+        connection.end(outcome)
     }
 }
 

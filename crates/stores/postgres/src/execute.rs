@@ -89,9 +89,10 @@ impl Database {
     }
 
     async fn catalog_rows(&self, query: PgQuery<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
-        let mut lease = self.pool.acquire().await?;
-        let outcome = lease.deadline(self.deadline).run(self.catalog_rows_on(&mut lease, query)).await;
-        lease.end(outcome)
+        let mut connection = self.pool.acquire().await?;
+        let outcome =
+            connection.deadline(self.deadline).run(self.catalog_rows_on(&mut connection, query)).await;
+        connection.end(outcome)
     }
 
     async fn catalog_rows_on(

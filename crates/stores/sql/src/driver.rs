@@ -207,9 +207,9 @@ pub(crate) async fn call<D: Driver, W: Work>(driver: &D, doing: &str, work: &W) 
 
 /// Runs the work once, on a connection of the pool, within the deadline.
 pub(crate) async fn attempt<D: Driver, W: Work>(driver: &D, work: &W) -> Result<W::Output, D::Error> {
-    let mut lease = driver.pool(work.access()).acquire().await?;
-    let outcome = lease.deadline(driver.deadline()).run(run_on(driver, &mut lease, work)).await;
-    lease.end(outcome)
+    let mut connection = driver.pool(work.access()).acquire().await?;
+    let outcome = connection.deadline(driver.deadline()).run(run_on(driver, &mut connection, work)).await;
+    connection.end(outcome)
 }
 
 async fn run_on<D: Driver, W: Work>(

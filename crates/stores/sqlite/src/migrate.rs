@@ -45,8 +45,8 @@ impl Database {
     }
 
     async fn try_one(&self, statement: &str) -> Result<(), sqlx::Error> {
-        let mut lease = self.writer.acquire().await?;
-        let outcome = lease.execute(AssertSqlSafe(statement)).await.map(|_| ());
-        lease.end(outcome)
+        let mut connection = self.writer.acquire().await?;
+        let outcome = connection.execute(AssertSqlSafe(statement)).await.map(|_| ());
+        connection.end(outcome)
     }
 }

@@ -44,9 +44,9 @@ impl Watch {
     }
 
     async fn version(&self) -> Result<i64, sqlx::Error> {
-        let mut lease = self.watcher.acquire().await?;
-        let row = lease.deadline(PATIENCE).run(lease.fetch_one("PRAGMA data_version")).await;
-        lease.end(row.and_then(|row| row.try_get(0)))
+        let mut connection = self.watcher.acquire().await?;
+        let row = connection.deadline(PATIENCE).run(connection.fetch_one("PRAGMA data_version")).await;
+        connection.end(row.and_then(|row| row.try_get(0)))
     }
 
     /// Returns the last read, or a new one if that is too old; `None` if the file cannot be read now.

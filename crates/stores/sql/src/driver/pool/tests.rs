@@ -110,16 +110,16 @@ const LONG: Duration = Duration::from_secs(30);
 
 /// Makes a call with this outcome, and returns the number of the connection that it used.
 async fn call(pool: &Pool<Fake>, outcome: Result<(), Failure>) -> (u32, Result<(), Failure>) {
-    let lease = pool.acquire().await.expect("a connection");
-    let number = lease.number;
-    let outcome = lease.deadline(SHORT).run(async { outcome }).await;
-    (number, lease.end(outcome))
+    let connection = pool.acquire().await.expect("a connection");
+    let number = connection.number;
+    let outcome = connection.deadline(SHORT).run(async { outcome }).await;
+    (number, connection.end(outcome))
 }
 
 async fn hang(pool: &Pool<Fake>, within: Duration) -> Result<(), Failure> {
-    let lease = pool.acquire().await?;
-    let outcome = lease.deadline(within).run(std::future::pending()).await;
-    lease.end(outcome)
+    let connection = pool.acquire().await?;
+    let outcome = connection.deadline(within).run(std::future::pending()).await;
+    connection.end(outcome)
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,9 +134,9 @@ async fn a_connection_is_used_again_after_calls_that_left_nothing_open() {
 #[tokio::test(start_paused = true)]
 async fn a_connection_left_in_a_transaction_is_dropped() {
     let pool = pool(1);
-    let mut lease = pool.acquire().await.expect("a connection");
-    lease.in_transaction = true;
-    assert_eq!(lease.end(Err::<(), _>(Failure::Statement)), Err(Failure::Statement));
+    let mut connection = pool.acquire().await.expect("a connection");
+    connection.in_transaction = true;
+    assert_eq!(connection.end(Err::<(), _>(Failure::Statement)), Err(Failure::Statement));
     assert_eq!(call(&pool, Ok(())).await.0, 2);
     assert_eq!(pool.connector().open.load(SeqCst), 1);
 }
@@ -151,9 +151,10 @@ async fn a_cancelled_call_drops_its_connection() {
 #[tokio::test(start_paused = true)]
 async fn a_missed_deadline_drops_idle_connections_too() {
     let pool = pool(3);
-    let leases = [pool.acquire().await, pool.acquire().await].map(|lease| lease.expect("a connection"));
-    for lease in leases {
-        lease.end(Ok(())).expect("it ends well");
+    let connections =
+        [pool.acquire().await, pool.acquire().await].map(|connection| connection.expect("a connection"));
+    for connection in connections {
+        connection.end(Ok(())).expect("it ends well");
     }
     let begun = Instant::now();
     assert_eq!(hang(&pool, SHORT).await, Err(Failure::NoAnswer));
@@ -164,12 +165,12 @@ async fn a_missed_deadline_drops_idle_connections_too() {
 #[tokio::test(start_paused = true)]
 async fn a_read_only_session_takes_all_others_with_it() {
     let pool = pool(8);
-    let mut leases = Vec::new();
+    let mut connections = Vec::new();
     for _ in 0..8 {
-        leases.push(pool.acquire().await.expect("a connection"));
+        connections.push(pool.acquire().await.expect("a connection"));
     }
-    for lease in leases {
-        lease.end(Ok(())).expect("it ends well");
+    for connection in connections {
+        connection.end(Ok(())).expect("it ends well");
     }
     assert_eq!(call(&pool, Err(Failure::ReadOnly)).await.1, Err(Failure::ReadOnly));
     assert_eq!(call(&pool, Ok(())).await, (9, Ok(())), "none of the other seven is tried");
@@ -245,9 +246,9 @@ async fn a_server_that_refuses_connections_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn a_full_pool_ends_the_wait_and_a_closed_one_refuses() {
     let pool = pool(1);
-    let lease = pool.acquire().await.expect("a connection");
+    let connection = pool.acquire().await.expect("a connection");
     assert_eq!(pool.acquire().await.err(), Some(Failure::NoConnection));
-    lease.end(Ok(())).expect("it ends well");
+    connection.end(Ok(())).expect("it ends well");
     pool.close().await;
     assert_eq!(pool.connector().open.load(SeqCst), 0);
     assert_eq!(pool.acquire().await.err(), Some(Failure::Closed));
