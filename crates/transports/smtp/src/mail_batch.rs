@@ -92,7 +92,7 @@ impl<'a> MailBatch<'a> {
     pub(crate) fn may_begin(&self, index: usize) -> Result<(), Outcome> {
         self.batch[index].may_begin().map_err(|untried| match untried {
             Outcome::Deferred(failure) if self.partial_mails.contains_key(&index) => {
-                self.interrupted(index, &failure.reason, Some(failure.after))
+                self.interrupted(index, Some(&StopReason::Deferred(failure)))
             }
             untried => untried,
         })
@@ -209,7 +209,7 @@ impl<'a> MailBatch<'a> {
         self.decide_refused_senders();
         for index in std::mem::take(&mut self.untried) {
             if self.partial_mails.contains_key(&index) {
-                let outcome = self.partial_outcome(index);
+                let outcome = self.interrupted(index, self.stop_reason.as_ref());
                 self.set_outcome(index, outcome);
                 continue;
             }
@@ -243,21 +243,15 @@ impl<'a> MailBatch<'a> {
         all
     }
 
-    /// Returns the outcome of a mail whose other recipients wait because the call ended early.
-    fn partial_outcome(&self, index: usize) -> Outcome {
-        match &self.stop_reason {
-            Some(StopReason::Deferred(failure)) => {
-                self.interrupted(index, &failure.reason, Some(failure.after))
-            }
-            Some(StopReason::Refused(failure)) => self.interrupted(index, &failure.reason, None),
-            None => self.interrupted(index, "not tried", None),
-        }
-    }
-
     /// Returns the outcome of a mail of which some recipients were settled in this call and the rest could not be
-    /// asked for. If the reason lies outside the mail (`deferral`), it costs nothing. Such calls come to an end, as each
+    /// asked for. If it ended early for a reason outside the mail, it costs nothing. Such calls come to an end, as each
     /// of them has delivered the mail to at least one more recipient.
-    fn interrupted(&self, index: usize, reason: &str, deferral: Option<Option<Duration>>) -> Outcome {
+    fn interrupted(&self, index: usize, stop_reason: Option<&StopReason>) -> Outcome {
+        let (reason, deferral) = match stop_reason {
+            Some(StopReason::Deferred(failure)) => (failure.reason.as_str(), Some(failure.after)),
+            Some(StopReason::Refused(failure)) => (failure.reason.as_str(), None),
+            None => ("not tried", None),
+        };
         let recipients = self.all_recipients(index, reason);
         let failure = outcome::failure(self.mail(index), &recipients, reason.to_owned());
         match deferral {
