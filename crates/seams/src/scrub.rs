@@ -1,22 +1,26 @@
 //! Removes known secrets from texts that come from outside: answers of relays, providers, receivers and databases.
 //!
 //! Owns: a register of every secret that this process has read, and the forms in which a text may repeat it: verbatim,
-//! base64 (also inside a longer text, such as `user:password`), URL-encoded, JSON-escaped. Must not: hand a secret out.
-//! Invariant: the result of [`scrub`] contains none of these forms, not even one that was cut off at the end of the
+//! base64 (also inside a longer text, such as `user:password`), and either of them with the escapes of JSON, URLs or
+//! HTML, up to three levels of them. Must not: hand a secret out. Invariant: the result of [`scrub`] contains none of these forms, not even one that was cut off at the end of the
 //! text.
 //!
 //! There is one register per process, because a secret may come back in any text, whichever part of the program reads
 //! it.
 
+mod decode;
 mod forms;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use zeroize::Zeroizing;
+
+use self::decode::View;
 
 /// The text that replaces a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -27,6 +31,9 @@ pub const SHORTEST: usize = 6;
 
 /// The minimum length in bytes of a secret that was cut off at the end of a text.
 const CUT: usize = 8;
+
+/// The levels of escapes that are undone: an answer in JSON may quote another one.
+const LEVELS: usize = 3;
 
 /// The maximum number of temporary secrets, such as tokens that are renewed every hour: the register must not grow
 /// without limit. Secrets of the settings and the environment are stored in addition, permanently.
@@ -142,38 +149,68 @@ impl Register {
     }
 
     fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.forms.is_empty() {
+        let found = self.find(text);
+        if found.is_empty() {
             return Cow::Borrowed(text);
         }
-        let mut clean = String::new();
-        let (mut from, mut at) = (0, 0);
-        while let Some(start) = text.as_bytes()[at..].first_chunk::<SHORTEST>() {
-            let found = self.forms.get(start).and_then(|candidates| longest(candidates, &text[at..]));
-            if let Some(length) = found {
-                clean.push_str(&text[from..at]);
-                clean.push_str(REDACTED);
-                at += length;
-                from = at;
-            } else {
-                at += text[at..].chars().next().map_or(1, char::len_utf8);
+        let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
+        for range in found {
+            let start = text.floor_char_boundary(range.start);
+            if start < from {
+                // It overlaps what was removed before it.
+                from = from.max(text.ceil_char_boundary(range.end));
+                continue;
             }
-        }
-        if from == 0 {
-            return Cow::Borrowed(text);
+            clean.push_str(&text[from..start]);
+            clean.push_str(REDACTED);
+            from = text.ceil_char_boundary(range.end);
         }
         clean.push_str(&text[from..]);
         Cow::Owned(clean)
     }
+
+    /// Returns where secrets are in the text, ordered by their start.
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        if self.forms.is_empty() {
+            return Vec::new();
+        }
+        let mut found = self.find_in(text.as_bytes());
+        let mut views: Vec<View> = Vec::new();
+        while views.len() < LEVELS {
+            let shown = views.last().map_or(text.as_bytes(), |view| view.bytes.as_slice());
+            let Some(view) = View::decode(shown) else { break };
+            views.push(view);
+            let in_view = self.find_in(&views[views.len() - 1].bytes);
+            found.extend(
+                in_view
+                    .into_iter()
+                    .map(|range| views.iter().rev().fold(range, |range, view| view.origin(&range))),
+            );
+        }
+        found.sort_unstable_by_key(|range| (range.start, range.end));
+        found
+    }
+
+    fn find_in(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let (mut found, mut at) = (Vec::new(), 0);
+        while let Some(start) = text[at..].first_chunk::<SHORTEST>() {
+            let length = self.forms.get(start).and_then(|candidates| longest(candidates, &text[at..]));
+            if let Some(length) = length {
+                found.push(at..at + length);
+            }
+            at += length.unwrap_or(1);
+        }
+        found
+    }
 }
 
 /// Returns the length of the secret at the beginning of the text: a whole one, or one that was cut off at its end.
-fn longest(candidates: &[Form], text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
+fn longest(candidates: &[Form], text: &[u8]) -> Option<usize> {
     // Shortened texts end with an ellipsis.
-    let end = text.find('…').unwrap_or(text.len());
+    let end = decode::end(text);
     let one = |form: &Zeroizing<Vec<u8>>| {
-        let whole = bytes.starts_with(form).then_some(form.len());
-        whole.or_else(|| (end >= CUT && form.starts_with(&bytes[..end])).then_some(end))
+        let whole = text.starts_with(form).then_some(form.len());
+        whole.or_else(|| (end >= CUT && form.starts_with(&text[..end])).then_some(end))
     };
     candidates.iter().filter_map(|(_, form)| one(form)).max()
 }

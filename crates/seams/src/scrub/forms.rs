@@ -1,9 +1,9 @@
 //! The forms in which a text may repeat a secret. Pure functions.
 
-use std::fmt::Write as _;
-
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
+
+use super::decode::View;
 
 /// URL options whose values are secrets.
 const OPTIONS: [&str; 7] = ["key", "password", "token", "nkey", "secret", "secret_key", "session_token"];
@@ -64,24 +64,19 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-/// Returns every form of a secret, each once.
+/// Returns every form of a secret, each once: verbatim, base64, and without what looks like an escape in it. Escapes of
+/// the text itself are undone before these are searched for.
 pub fn of(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
-    let mut forms = vec![secret.to_owned()];
-    let json = serde_json::to_string(secret).unwrap_or_default();
-    forms.push(json.trim_matches('"').to_owned());
+    // In a form of a web page a blank is a plus sign.
+    let mut forms = vec![secret.to_owned().into_bytes(), secret.replace(' ', "+").into_bytes()];
     for offset in 0..3 {
-        forms.push(base64(&STANDARD_NO_PAD, secret, offset));
-        forms.push(base64(&URL_SAFE_NO_PAD, secret, offset));
+        forms.push(base64(&STANDARD_NO_PAD, secret, offset).into_bytes());
+        forms.push(base64(&URL_SAFE_NO_PAD, secret, offset).into_bytes());
     }
-    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    let delimiters = |byte: u8| unreserved(byte) || b"!$&'()*+,;=".contains(&byte);
-    forms.push(encoded(secret, unreserved, true));
-    forms.push(encoded(secret, unreserved, false));
-    forms.push(encoded(secret, delimiters, true));
-    forms.push(encoded(secret, unreserved, true).replace("%20", "+"));
+    forms.extend(View::decode(secret.as_bytes()).map(|view| view.bytes));
     forms.sort_unstable();
     forms.dedup();
-    forms.into_iter().map(|form| Zeroizing::new(form.into_bytes())).collect()
+    forms.into_iter().map(Zeroizing::new).collect()
 }
 
 /// Returns the base64 characters that depend on the secret alone, if it begins `offset` bytes after a group of three.
@@ -90,17 +85,4 @@ fn base64(engine: &impl base64::Engine, secret: &str, offset: usize) -> String {
     let text = engine.encode(&*bytes);
     let (first, end) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
     text[first..end].to_owned()
-}
-
-fn encoded(secret: &str, is_plain: impl Fn(u8) -> bool, upper: bool) -> String {
-    let mut text = String::with_capacity(secret.len());
-    for byte in secret.bytes() {
-        // Writing to a String cannot fail.
-        let _ = match byte {
-            byte if is_plain(byte) => write!(text, "{}", char::from(byte)),
-            byte if upper => write!(text, "%{byte:02X}"),
-            byte => write!(text, "%{byte:02x}"),
-        };
-    }
-    text
 }
