@@ -6,13 +6,16 @@ use postrider_seams::envelope::{Mail, Recipient, RecipientResult};
 use postrider_seams::row::Detail;
 use postrider_seams::{Failure, Outcome, Receipt, Value};
 
-use crate::classify::{FailureKind, RequestFailure};
+use crate::classify::{ErrorCode, FailureKind, RequestFailure};
 
 #[cfg(test)]
 mod tests;
 
 /// Wait of a mail when this machine has run out of a resource.
 const EXHAUSTED_WAIT: Duration = Duration::from_secs(5);
+
+/// Wait of a mail that some recipients have, when the provider accepts no more for now and does not say for how long.
+const RATE_LIMITED_WAIT: Duration = Duration::from_secs(10);
 
 /// The result of one request.
 #[derive(Debug)]
@@ -121,6 +124,10 @@ fn failed(
         // Costs nothing, whether or not recipients had the mail before: each such call has delivered it to more recipients.
         FailureKind::NotSent => Outcome::Deferred(failure),
         FailureKind::Exhausted => Outcome::Deferred(Failure { after: Some(EXHAUSTED_WAIT), ..failure }),
+        // The same for a provider that only accepts no more for now.
+        FailureKind::Temporary if accepted_now && request_failure.code == ErrorCode::RateLimited => {
+            Outcome::Deferred(Failure { after: failure.after.or(Some(RATE_LIMITED_WAIT)), ..failure })
+        }
         FailureKind::Temporary | FailureKind::Refused | FailureKind::SenderRefused => {
             Outcome::Retryable(failure)
         }

@@ -62,8 +62,15 @@ pub(crate) fn no_recipient_accepted(mail: &Transaction<'_>) -> Outcome {
     let mut failure =
         failure(mail.mail, &mail.settled, format!("{}: {}", mail.mail.to[*index], refusal.text));
     add_reply_detail(&mut failure, refusal);
-    match by_kind(refusal.kind(), failure, &recipients(mail, RecipientResult::Deferred, "")) {
-        Outcome::Retryable(failure) if failure.accepted_now && mail.hits_session_limit() => {
+    let outcome = by_kind(refusal.kind(), failure, &recipients(mail, RecipientResult::Deferred, ""));
+    if mail.hits_session_limit() { free_after_progress(outcome) } else { outcome }
+}
+
+/// Makes a failure free if others accepted the mail in this attempt: the relay only asks us to send less at a time. Such
+/// calls come to an end, as each of them has delivered the mail to at least one more recipient.
+fn free_after_progress(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Retryable(failure) if failure.accepted_now => {
             Outcome::Deferred(Failure { after: Some(RELAY_FAILURE_DELAY), ..failure })
         }
         outcome => outcome,
@@ -76,7 +83,8 @@ pub(crate) fn command_refused(mail: &Transaction<'_>, refusal: &NegativeReply) -
         failure(mail.mail, &mail.settled, format!("{} refused: {}", refusal.phase.name(), refusal.text));
     add_reply_detail(&mut failure, refusal);
     let others = if refusal.is_permanent() { RecipientResult::Refused } else { RecipientResult::Deferred };
-    by_kind(refusal.kind(), failure, &recipients(mail, others, &refusal.text))
+    let outcome = by_kind(refusal.kind(), failure, &recipients(mail, others, &refusal.text));
+    if refusal.classification.slow { free_after_progress(outcome) } else { outcome }
 }
 
 /// Returns the outcome if the final dot may have been received and no reply came.

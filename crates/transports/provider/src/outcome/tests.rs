@@ -105,6 +105,26 @@ fn g01_exhausted_descriptors_and_time_cost_nothing_for_a_partly_accepted_mail() 
     }
 }
 
+/// A mail to more recipients than a quota allows at a time must not use up its attempts.
+#[test]
+fn g1_a_rate_limit_costs_nothing_once_some_recipients_have_accepted_the_mail() {
+    let limited = |after| {
+        let failure = failure(FailureKind::Temporary);
+        sent("b@x", Err(RequestFailure { code: ErrorCode::RateLimited, after, ..failure }))
+    };
+    let minute = Some(Duration::from_mins(1));
+    let nobody = outcome("p", &mail(), vec![limited(minute)], Vec::new());
+    assert!(matches!(nobody, Outcome::Retryable(_)), "{nobody:?}");
+    for (after, expected) in [(minute, minute), (None, Some(RATE_LIMITED_WAIT))] {
+        let accepted = sent("a@x", Ok(AcceptedRequest::default()));
+        let some = outcome("p", &mail(), vec![accepted, limited(after)], Vec::new());
+        assert!(
+            matches!(&some, Outcome::Deferred(failure) if failure.accepted_now && failure.after == expected),
+            "{some:?}"
+        );
+    }
+}
+
 #[test]
 fn g03_a_refusal_of_us_costs_nothing_only_before_the_first_acceptance() {
     let refused = || sent("b@x", Err(failure(FailureKind::Refused)));

@@ -41,8 +41,9 @@ struct LimitedRelay {
     /// The number of recipients that it accepts in all sessions together.
     total_limit: usize,
     pipelining: bool,
-    /// Number of mails on a connection after which it closes (421).
+    /// Number of mails on a connection after which it refuses more, and the reply.
     closes_after: usize,
+    closing_mail: &'static str,
     /// Time to the reply after a final dot.
     delay: Duration,
     /// The recipients of each accepted mail.
@@ -94,7 +95,7 @@ impl LimitedRelay {
                 }
                 _ if line.starts_with("EHLO") && self.pipelining => "250-relay.test\r\n250 PIPELINING",
                 _ if line.starts_with("EHLO") => "250 relay.test",
-                _ if line.starts_with("MAIL") && carried >= self.closes_after => "421 4.7.0 enough for now",
+                _ if line.starts_with("MAIL") && carried >= self.closes_after => self.closing_mail,
                 _ if line.starts_with("RCPT TO:<full") => "552 mailbox full",
                 _ if line.starts_with("RCPT") && accepted >= self.session_limit => self.closing,
                 _ if line.starts_with("RCPT")
@@ -132,6 +133,7 @@ fn limited_relay(limit: usize, limit_reply: LimitReply, pipelining: bool) -> Lim
         total_limit: usize::MAX,
         pipelining,
         closes_after: usize::MAX,
+        closing_mail: "421 4.7.0 enough for now",
         delay: Duration::ZERO,
         mails: Arc::default(),
     }
@@ -219,6 +221,26 @@ async fn m09_a_limit_of_recipients_per_client_costs_nothing_while_some_are_accep
         rest.served = recipients(&failure.detail)[..5].to_vec();
         let outcomes = send(&smtp, &[envelope(rest)]).await;
         assert!(!retryable(&outcomes[0]).accepted_now);
+    }
+}
+
+/// A relay that asks for less in a further transaction has accepted the mail for some: the rest costs nothing.
+#[tokio::test]
+async fn m09_a_relay_that_slows_down_between_two_transactions_costs_no_attempt() {
+    for reply in ["454 4.7.0 slow down", "450 4.3.2 too busy", "421 4.7.0 enough for now"] {
+        let relay =
+            LimitedRelay { closing_mail: reply, closes_after: 2, ..limited_relay(1, LimitReply::Rcpt, true) };
+        let smtp = smtp(relay.clone().start().await);
+        let names = ["a@y.test", "b@y.test", "c@y.test"];
+        let outcomes = send(&smtp, &[envelope(mail(&names))]).await;
+        if reply.starts_with("421") {
+            delivered(&outcomes[0]);
+            continue;
+        }
+        let failure = deferred(&outcomes[0]);
+        assert!(failure.accepted_now && failure.after.is_some(), "{failure:?}");
+        let results: Vec<_> = results(&failure.detail).into_iter().map(|(_, result)| result).collect();
+        assert_eq!(results, [Accepted, Accepted, Deferred]);
     }
 }
 
