@@ -122,25 +122,23 @@ impl Stage {
         match &row.schedule {
             Some(text) => match self.retry_rule.named.get(text.as_str()) {
                 Some(named) => named.delay(tries, chance),
-                None => listed_seconds(text)
-                    .unwrap_or_else(|| self.retry_rule.schedule.clone())
-                    .delay(tries, chance),
+                None => match listed_delays(text) {
+                    Some(delays) => Schedule::Delays { delays, cap: None, jitter: 0.0 }.delay(tries, chance),
+                    None => self.retry_rule.schedule.delay(tries, chance),
+                },
             },
             None => self.retry_rule.schedule.delay(tries, chance),
         }
     }
 }
 
-/// Parses the row's own schedule: a JSON list of seconds.
-fn listed_seconds(text: &str) -> Option<Schedule> {
+/// Parses a row's own schedule: a JSON list of seconds, of which none is negative. `None` if the text is no such list.
+/// Whatever writes schedules accepts with this function what the engine will follow.
+pub fn listed_delays(text: &str) -> Option<Vec<Duration>> {
     let seconds: Vec<f64> = serde_json::from_str(text).ok()?;
     let delays: Option<Vec<Duration>> =
         seconds.into_iter().map(|second| Duration::try_from_secs_f64(second).ok()).collect();
-    delays.filter(|delays| !delays.is_empty()).map(|delays| Schedule::Delays {
-        delays,
-        cap: None,
-        jitter: 0.0,
-    })
+    delays.filter(|delays| !delays.is_empty())
 }
 
 impl Schedule {

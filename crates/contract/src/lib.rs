@@ -26,7 +26,7 @@ pub use assign::{
     Assignment, DEFERRED_OWNER, LEASE_EXPIRED, NO_ATTEMPTS_LEFT, POISON, POISON_MESSAGE, Set, TAKEOVERS,
 };
 pub use crash::{CRASHED, Crash, LEAST_CRASHES, SUSPECT_CRASHES, wait_after_crashes};
-pub use decide::{AttemptResult, Counters, Decision, LONGEST_RETRY_AFTER, ResultKind};
+pub use decide::{AttemptResult, Counters, Decision, LONGEST_RETRY_AFTER, ResultKind, listed_delays};
 pub use graph::Edge;
 pub use handoff::QueueSweeps;
 pub use layer::Layer;

@@ -17,7 +17,7 @@ const FORMATS: [(&str, Option<usize>, &str); 3] = [
     (
         "retry-strategy",
         None,
-        r"^(immediate|fixed|exponential|\[ *(0|[1-9][0-9]{0,5})( *, *(0|[1-9][0-9]{0,5})){0,19} *\])$",
+        r"^(immediate|fixed|exponential|\[ *(0|[1-9][0-9]{0,5})(\.[0-9]+)?( *, *(0|[1-9][0-9]{0,5})(\.[0-9]+)?){0,19} *\])$",
     ),
 ];
 

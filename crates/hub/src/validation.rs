@@ -1,7 +1,9 @@
 //! Validation of request members. It collects every mistake instead of stopping at the first.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use postrider_contract::listed_delays;
 use postrider_http::is_reserved_header;
 
 use crate::access::ClientId;
@@ -157,21 +159,19 @@ pub fn is_id(text: &str) -> bool {
     text.len() == 13 && text.bytes().all(|byte| b"0123456789ABCDEFGHJKMNPQRSTVWXYZ".contains(&byte))
 }
 
-/// Whether the text is a retry strategy: `immediate`, `fixed`, `exponential`, or a JSON list of delays in seconds.
-///
-/// A list has 1 to 20 delays of up to six digits each.
+/// Maximum length of a retry strategy, as in the column; maximum number of its delays, and a limit that none reaches.
+const MAX_STRATEGY: usize = 255;
+const MAX_DELAYS: usize = 20;
+const DELAY_LIMIT: Duration = Duration::from_secs(1_000_000);
+
+/// Whether the text is a retry strategy: `immediate`, `fixed`, `exponential`, or a list of delays as the engine reads it,
+/// within the limits of a request.
 fn is_retry_strategy(text: &str) -> bool {
     if matches!(text, "immediate" | "fixed" | "exponential") {
         return true;
     }
-    let delay = |delay: &str| {
-        let delay = delay.trim_matches(' ');
-        let digits = (1..=6).contains(&delay.len()) && delay.bytes().all(|byte| byte.is_ascii_digit());
-        digits && (delay == "0" || !delay.starts_with('0'))
-    };
-    let delays = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    text.len() <= 255
-        && delays.is_some_and(|delays| delays.split(',').count() <= 20 && delays.split(',').all(delay))
+    let delays = Some(text).filter(|text| text.len() <= MAX_STRATEGY).and_then(listed_delays);
+    delays.is_some_and(|delays| delays.len() <= MAX_DELAYS && delays.iter().all(|delay| *delay < DELAY_LIMIT))
 }
 
 #[cfg(test)]
@@ -192,24 +192,16 @@ mod tests {
 
     #[test]
     fn j06_a_strategy_is_a_name_or_a_list_of_seconds() {
-        for fine in ["immediate", "fixed", "exponential", "[0]", "[5,60]", "[ 5 , 60 ]", "[604800]"] {
+        for fine in
+            ["immediate", "fixed", "exponential", "[0]", "[5,60]", "[ 5 , 60 ]", "[604800]", "[1.5]", "[5\n]"]
+        {
             assert!(is_retry_strategy(fine), "{fine}");
         }
-        for wrong in [
-            "",
-            "EXPONENTIAL",
-            "[]",
-            "[5,]",
-            "[05]",
-            "[-1]",
-            "[1.5]",
-            "[1000000]",
-            "[5\n]",
-            "5,60",
-            "[\"5\"]",
-        ] {
+        for wrong in ["", "EXPONENTIAL", "[]", "[5,]", "[05]", "[-1]", "[1000000]", "5,60", "[\"5\"]"] {
             assert!(!is_retry_strategy(wrong), "{wrong}");
         }
+        assert!(is_retry_strategy(&format!("[{}]", vec!["1"; 20].join(","))));
         assert!(!is_retry_strategy(&format!("[{}]", vec!["1"; 21].join(","))));
+        assert!(!is_retry_strategy(&format!("[1{}]", " ".repeat(253))));
     }
 }

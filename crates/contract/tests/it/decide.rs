@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use postrider_contract::{
     AttemptCounting, AttemptResult, Contract, Counters, LONGEST_RETRY_AFTER, ResultKind, Schedule, Stage,
-    Transition,
+    Transition, listed_delays,
 };
 use proptest::prelude::*;
 
@@ -32,6 +32,31 @@ fn m04_backoff_by_default() {
     let stage = &builtin("mail_outbox").stages[0];
     assert_eq!(waits(stage), [60_000, 120_000, 240_000, 480_000]);
     assert_eq!(stage.decide(&after(4), result(ResultKind::Retryable), 0.0).transition, Transition::Dead);
+}
+
+/// Only the specifications of notifications and jobs name a Retry-After. Brokers send none.
+#[test]
+fn m04_e09_a_retry_after_counts_only_where_the_specification_names_it() {
+    let follows = |name: &str| {
+        let mut stages = builtin(name).stages.into_iter().map(|stage| stage.follows_retry_after());
+        let first = stages.next().expect("a stage");
+        assert!(stages.all(|follows| follows == first), "{name}");
+        first
+    };
+    assert!(!follows("mail_outbox") && !follows("emails"));
+    assert!(follows("open_event_notifications") && follows("dispatch_jobs"));
+}
+
+#[test]
+fn j06_a_row_follows_the_schedule_that_the_api_accepts() {
+    let seconds = |text: &str| {
+        let delays: Vec<f64> = listed_delays(text)?.iter().map(Duration::as_secs_f64).collect();
+        Some(delays)
+    };
+    assert_eq!(seconds("[5, 60.5]"), Some(vec![5.0, 60.5]));
+    for wrong in ["", "[]", "[05]", "[-1]", "[\"5\"]", "5", "[1e999]"] {
+        assert_eq!(seconds(wrong), None, "{wrong}");
+    }
 }
 
 #[test]
