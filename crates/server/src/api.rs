@@ -10,6 +10,7 @@ mod auth;
 mod batch;
 mod body;
 mod body_budget;
+mod body_mistakes;
 mod check;
 mod cloudevents;
 mod emails;

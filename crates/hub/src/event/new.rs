@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::DeserializeOwned;
+use postrider_config::closest;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -61,6 +61,22 @@ pub struct CloudEvent {
     correlationid: Option<String>,
 }
 
+/// The attributes of a CloudEvent that have a meaning here.
+const ATTRIBUTES: [&str; 12] = [
+    "specversion",
+    "id",
+    "source",
+    "type",
+    "subject",
+    "time",
+    "datacontenttype",
+    "dataschema",
+    "data",
+    "data_base64",
+    "clientid",
+    "correlationid",
+];
+
 /// The members of an event that are not parsed yet; each is removed when it is read.
 struct Members<'a> {
     event: NewEvent,
@@ -68,17 +84,30 @@ struct Members<'a> {
 }
 
 impl Members<'_> {
-    fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
-        let raw = self.event.remove(name).filter(|raw| raw.get() != "null")?;
-        let add_fault = |error: serde_json::Error| {
-            let text = error.to_string();
-            self.faults.add(name, text.split(" at line ").next().unwrap_or_default());
-        };
-        serde_json::from_str(raw.get()).map_err(add_fault).ok()
+    /// Takes a member out; null is the same as no member.
+    fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
+        self.event.remove(name).filter(|raw| raw.get() != "null")
+    }
+
+    fn text(&mut self, name: &str) -> Option<String> {
+        let text = serde_json::from_str(self.take(name)?.get()).ok();
+        if text.is_none() {
+            self.faults.add(name, "must be a string");
+        }
+        text
+    }
+
+    fn time(&mut self, name: &str) -> Option<Moment> {
+        let text = self.text(name)?;
+        let time = Moment::parse(&text);
+        if time.is_none() {
+            self.faults.add(name, Moment::EXPECTED);
+        }
+        time
     }
 
     fn line(&mut self, name: &str, most: usize) -> Option<String> {
-        let text: Option<String> = self.take(name);
+        let text = self.text(name);
         self.faults.optional_line(name, text.as_deref(), most);
         text
     }
@@ -94,7 +123,7 @@ impl Members<'_> {
 
     /// Reads the data. JSON is kept byte for byte; with another content type, a JSON string is decoded to its text.
     fn data(&mut self, content_type: &str) -> Option<String> {
-        if let Some(text) = self.take::<String>("data_base64") {
+        if let Some(text) = self.text("data_base64") {
             if self.event.contains_key("data") {
                 self.faults.add("data_base64", "cannot be combined with data");
             }
@@ -122,9 +151,9 @@ pub(super) fn validated(event: NewEvent, actor: &Actor, settings: &Settings) -> 
     let source = members.required("source", 255);
     let code = members.required("type", 255);
     let subject = members.line("subject", 255);
-    let client: Option<String> = members.take("clientid");
+    let client = members.text("clientid");
     let correlation_id = members.line("correlationid", 255);
-    let occurred_at = members.take("time");
+    let occurred_at = members.time("time");
     let content_type = members.line("datacontenttype", 255).unwrap_or_else(|| "application/json".to_owned());
     let data_schema = members.line("dataschema", 2000);
     let data = members.data(&content_type);
@@ -167,12 +196,13 @@ fn extension(members: &mut Members<'_>, name: &str) -> Option<serde_json::Value>
     let named =
         (1..=20).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     if !named {
-        members
-            .faults
-            .add(name, "is not a member of a CloudEvent: names of extensions are 1 to 20 of a-z and 0-9");
+        let meant = ATTRIBUTES.iter().copied().filter(|_| name.len() <= 100);
+        let meant = closest(name, meant).map(|meant| format!("; did you mean `{meant}`?"));
+        let problem = "is not a member of a CloudEvent: names of extensions are 1 to 20 of a-z and 0-9";
+        members.faults.add(name, format!("{problem}{}", meant.unwrap_or_default()));
         return None;
     }
-    let value: serde_json::Value = members.take(name)?;
+    let value: serde_json::Value = serde_json::from_str(members.take(name)?.get()).ok()?;
     let simple = value.is_boolean()
         || value.is_i64()
         || value.as_str().is_some_and(|text| text.len() <= 1000 && !text.chars().any(char::is_control));

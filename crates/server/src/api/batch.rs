@@ -12,13 +12,13 @@ use postrider_hub::Fault;
 use postrider_hub::access::{Actor, Role};
 use postrider_hub::event::{CloudEvent, CreatedEvent, NewEvent};
 use postrider_hub::job::{Created, NewJob};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::auth::ProducerCaller;
-use super::body::{BatchBody, parse_json, read_as, too_large};
+use super::body::{BatchBody, parse_any, parse_json, read_as, too_large};
+use super::body_mistakes::BodySchema;
 use super::cloudevents::add_trace;
 use super::idempotency::IdempotencyKey;
 use super::jobs::{idempotency_key, traceparent};
@@ -109,12 +109,12 @@ async fn create_job_batch(
     headers: &HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Problem> {
-    let NewJobs { jobs } = read_as(&bytes)?;
+    let NewJobs { jobs } = read_as(&bytes, BodySchema::of::<NewJobs>)?;
     drop(bytes);
     let jobs = jobs.sized("jobs")?;
     let key = idempotency_key(headers)?;
     let trace = traceparent(headers);
-    let (entries, read) = split(jobs, api.limits.body, |index, job: &mut NewJob| {
+    let (entries, read) = split(jobs, parse_json, api.limits.body, |index, job: &mut NewJob| {
         job.traceparent.clone_from(&trace);
         if let Some(key) = &key {
             job.idempotency_key.get_or_insert_with(|| format!("{key}#{index}"));
@@ -170,7 +170,7 @@ pub(super) async fn create_event_batch(
     headers: &HeaderMap,
     bytes: Bytes,
 ) -> Result<EventBatchOutcome, Problem> {
-    let events: RawEntries = read_as(&bytes)?;
+    let events: RawEntries = read_as(&bytes, BodySchema::any)?;
     drop(bytes);
     let events = events.sized("body")?;
     if key.0.is_some()
@@ -179,7 +179,8 @@ pub(super) async fn create_event_batch(
         api.hub()?.find_created(actor, "events", &request).await?;
         api.hub()?.store_request(actor, "events", &request, "a batch").await?;
     }
-    let (entries, read) = split(events, api.limits.body, |_, event: &mut NewEvent| add_trace(event, headers));
+    let (entries, read) =
+        split(events, parse_any, api.limits.body, |_, event: &mut NewEvent| add_trace(event, headers));
     let outcomes = api.hub()?.create_events(actor, read).await?;
     let results = joined(entries, outcomes).into_iter().enumerate().map(|(index, outcome)| match outcome {
         Ok(event) => {
@@ -201,8 +202,9 @@ pub(super) async fn create_event_batch(
 /// Parses the entries; returns the errors and the valid entries, each with its index. Each text is freed once it is
 /// parsed. An entry of more than `limit` bytes is refused unread: alone it would be, too, and what a parser and the
 /// checks need is a multiple of its size.
-fn split<T: DeserializeOwned>(
+fn split<T>(
     entries: Vec<Box<RawValue>>,
+    parse: fn(&[u8]) -> Result<T, Problem>,
     limit: usize,
     finish: impl Fn(usize, &mut T),
 ) -> (Vec<Option<Problem>>, Vec<T>) {
@@ -210,7 +212,7 @@ fn split<T: DeserializeOwned>(
     let mistakes = entries.into_iter().enumerate().map(|(index, raw)| {
         let entry = match raw.get().len() {
             length if length > limit => Err(too_large(limit)),
-            _ => parse_json::<T>(raw.get().as_bytes()),
+            _ => parse(raw.get().as_bytes()),
         };
         match entry {
             Ok(mut entry) => {

@@ -6,12 +6,13 @@ use axum::body::{BodyDataStream, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use futures::StreamExt as _;
-use postrider_config::closest;
 use postrider_hub::Fault;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
+use utoipa::ToSchema;
 
 use super::body_budget::BodyShare;
+use super::body_mistakes::BodySchema;
 use super::json_checks::CheckedJson;
 use super::strict_json::Strict;
 use super::{Api, Problem};
@@ -31,11 +32,11 @@ pub(crate) struct ReceivedBody {
     pub share: Option<BodyShare>,
 }
 
-impl<T: DeserializeOwned + Send + 'static> FromRequest<Api> for Body<T> {
+impl<T: DeserializeOwned + ToSchema + Send + 'static> FromRequest<Api> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
-        api.large_bodies.parse(read(request, api.limits.body).await?).await.map(Self)
+        api.large_bodies.parse(read(request, api.limits.body).await?, parse_json).await.map(Self)
     }
 }
 
@@ -47,13 +48,14 @@ impl FromRequest<Api> for BatchBody {
     }
 }
 
-impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<Api> for MaybeBody<T> {
+impl<T: DeserializeOwned + ToSchema + Default + Send + 'static> FromRequest<Api> for MaybeBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
         let typed = request.headers().contains_key(header::CONTENT_TYPE);
         if typed {
-            let given: Option<T> = api.large_bodies.parse(read(request, api.limits.body).await?).await?;
+            let body = read(request, api.limits.body).await?;
+            let given: Option<T> = api.large_bodies.parse(body, parse_optional).await?;
             return Ok(Self(given.unwrap_or_default()));
         }
         let body = read_bytes(request, api.limits.body).await?;
@@ -168,83 +170,62 @@ async fn drain(body: &mut BodyDataStream) {
 const MAX_DRAINED_BYTES: usize = 32 << 20;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // Parse first: "unknown field" is more helpful than "duplicate member".
-    let value = read_as(bytes)?;
-    read_as::<CheckedJson>(bytes)?;
+/// Parses and checks a body; the error lists every mistake in its structure.
+pub(crate) fn parse_json<T: DeserializeOwned + ToSchema>(bytes: &[u8]) -> Result<T, Problem> {
+    parse_checked(bytes, BodySchema::of::<T>)
+}
+
+/// Parses and checks a body that may be null.
+fn parse_optional<T: DeserializeOwned + ToSchema>(bytes: &[u8]) -> Result<Option<T>, Problem> {
+    parse_checked(bytes, BodySchema::optional::<T>)
+}
+
+/// Parses and checks a body whose members are parsed later.
+pub(crate) fn parse_any<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    parse_checked(bytes, BodySchema::any)
+}
+
+fn parse_checked<T: DeserializeOwned>(bytes: &[u8], schema: fn() -> BodySchema) -> Result<T, Problem> {
+    let value = read_as(bytes, schema)?;
+    read_as::<CheckedJson>(bytes, schema)?;
     Ok(value)
 }
 
-/// Parses a body without the checks of [`parse_json`], for lists whose entries are checked one by one.
-pub(crate) fn read_as<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+/// Parses a body without the checks of [`parse_json`], for lists whose entries are checked one by one. The schema is
+/// needed only if serde refuses the body.
+pub(crate) fn read_as<T: DeserializeOwned>(bytes: &[u8], schema: fn() -> BodySchema) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
+    let refused = |field: &str, error: &serde_json::Error| {
+        let mistakes = if error.is_data() { schema().mistakes(bytes) } else { Vec::new() };
+        parse_problem(field, error, mistakes)
+    };
     let value: T = serde_path_to_error::deserialize(Strict(&mut json)).map_err(|error| {
         // serde writes a question mark for a member without a name.
         let path = error.path().to_string();
-        parse_problem(path.trim_end_matches('?').trim_end_matches('.'), error.inner())
+        refused(path.trim_end_matches('?').trim_end_matches('.'), error.inner())
     })?;
-    json.end().map_err(|error| parse_problem("", &error))?;
+    json.end().map_err(|error| refused("", &error))?;
     Ok(value)
 }
 
-/// Converts a parse error: invalid JSON is 400; valid JSON with an unexpected member names the field.
-fn parse_problem(at: &str, error: &serde_json::Error) -> Problem {
+/// Converts a parse error: invalid JSON is 400; valid JSON with mistakes in its structure lists them, or what serde says
+/// if the schema allows what serde refuses.
+fn parse_problem(at: &str, error: &serde_json::Error, mistakes: Vec<Fault>) -> Problem {
     let whole = error.to_string();
     let (text, _) = whole.rsplit_once(" at line ").unwrap_or((&whole, ""));
+    let faults = || vec![Fault::new(if at.is_empty() { "body" } else { at }, text)];
     if !error.is_data() {
-        let field = if at.is_empty() { "body" } else { at };
         return Problem::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {whole}"))
-            .with_faults(vec![Fault::new(field, text)]);
+            .with_faults(faults());
     }
-    let named = ["unknown field `", "missing field `", "duplicate field `"];
-    let member = named.iter().find_map(|start| text.strip_prefix(start)?.split('`').next());
-    let field = match member {
-        // The path may already end in the name of the unknown member.
-        Some(member) if at.is_empty() || at == member || at.ends_with(&format!(".{member}")) => {
-            if at.is_empty() { member.to_owned() } else { at.to_owned() }
-        }
-        Some(member) => format!("{at}.{member}"),
-        None if at.is_empty() => "body".to_owned(),
-        None => at.to_owned(),
-    };
-    let detail = "the request is not valid: see `errors`";
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
-        .with_faults(vec![Fault::new(field, with_suggestion(text))])
-}
-
-/// Replaces the list of known names in an error about an unknown one by the name that was probably meant.
-fn with_suggestion(text: &str) -> String {
-    let meant = text.split_once(", expected ").and_then(|(problem, known)| {
-        let wrong = problem.strip_prefix("unknown ")?.split('`').nth(1)?;
-        let name = closest(wrong, known.split('`').skip(1).step_by(2))?;
-        Some(format!("{problem}; did you mean `{name}`?"))
-    });
-    meant.unwrap_or_else(|| text.to_owned())
+    let faults = if mistakes.is_empty() { faults() } else { mistakes };
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "the request is not valid: see `errors`")
+        .with_faults(faults)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Debug, serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Job {
-        #[serde(rename = "targetUrl")]
-        _target_url: String,
-        #[serde(rename = "code")]
-        _code: String,
-    }
-
-    #[test]
-    fn an_unknown_member_is_answered_with_the_name_that_was_meant() {
-        for (body, field, text) in [
-            (r#"{"targetURL": ""}"#, "targetURL", "unknown field `targetURL`; did you mean `targetUrl`?"),
-            (r#"{"weather": 1}"#, "weather", "unknown field `weather`, expected `targetUrl` or `code`"),
-        ] {
-            let problem = parse_json::<Job>(body.as_bytes()).expect_err("it is refused");
-            assert_eq!(problem.faults(), [Fault::new(field, text)]);
-        }
-    }
 
     type Part = Result<Vec<u8>, std::io::Error>;
 

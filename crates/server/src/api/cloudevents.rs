@@ -8,7 +8,7 @@ use postrider_hub::Fault;
 use postrider_hub::event::NewEvent;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::body::{BatchBody, Body, ReceivedBody, parse_json, read_bytes};
+use super::body::{BatchBody, ReceivedBody, parse_any, read, read_bytes};
 use super::jobs::traceparent;
 use super::json_checks::NO_NUL;
 use super::{Api, Problem};
@@ -36,7 +36,11 @@ impl FromRequest<Api> for CloudEventBody {
             return BatchBody::from_request(request, api).await.map(|BatchBody(body)| Self::Many(body));
         }
         if !request.headers().contains_key("ce-specversion") {
-            return Body::from_request(request, api).await.map(|Body(event)| Self::One(event));
+            let body = read(request, api.limits.body).await?;
+            return api
+                .large_bodies
+                .run(body, async move |bytes: Bytes| parse_any(&bytes).map(Self::One))
+                .await;
         }
         let headers = request.headers().clone();
         let body = read_bytes(request, api.limits.body).await?;
@@ -87,7 +91,7 @@ fn binary(headers: &HeaderMap, body: &[u8]) -> Result<NewEvent, Problem> {
 /// Converts the data of a binary event: JSON stays unchanged; anything else must be text.
 fn data(kind: &str, body: &[u8]) -> Result<Box<RawValue>, Problem> {
     if kind.starts_with("application/json") || kind.contains("+json") {
-        return parse_json(body);
+        return parse_any(body);
     }
     let text = std::str::from_utf8(body).map_err(|_| {
         Problem::new(StatusCode::BAD_REQUEST, "the body is not UTF-8")

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::auth::Caller;
-use super::body::{is_json, parse_json, read_bytes};
+use super::body::{is_json, parse_any, read_bytes};
 use super::idempotency::{IdempotencyHeader, IdempotencyKey};
 use super::jobs::traceparent;
 use super::json_checks::NO_NUL;
@@ -259,7 +259,6 @@ fn is_message(headers: &HeaderMap) -> bool {
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("message/rfc822")
 }
 
-/// Reads the id of a payload; everything else is checked later, by the pipeline.
 /// The members of a payload that the API reads; intake reads the others.
 #[derive(Deserialize)]
 struct PayloadMembers {
@@ -267,8 +266,9 @@ struct PayloadMembers {
     id: Option<Box<RawValue>>,
 }
 
+/// Reads the id of a payload; everything else is checked later, by the pipeline.
 fn payload_id(bytes: &[u8]) -> Result<Option<String>, Problem> {
-    let PayloadMembers { id } = parse_json(bytes)?;
+    let PayloadMembers { id } = parse_any(bytes)?;
     let text = |id: Box<RawValue>| serde_json::from_str::<Option<String>>(id.get());
     id.map(text).transpose().map(Option::flatten).map_err(|_| Problem::invalid("id", "must be text"))
 }

@@ -10,6 +10,7 @@ use postrider_hub::access::Actor;
 use postrider_hub::idempotency::IdempotentRequest;
 use postrider_hub::{Error, Hub};
 use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
 
 use super::body::{parse_json, read};
 use super::jobs::idempotency_key;
@@ -49,7 +50,7 @@ pub struct IdempotentBody<T> {
     pub request: Option<IdempotentRequest>,
 }
 
-impl<T: DeserializeOwned + Send + 'static> FromRequest<Api> for IdempotentBody<T> {
+impl<T: DeserializeOwned + ToSchema + Send + 'static> FromRequest<Api> for IdempotentBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {

@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use super::Problem;
-use super::body::{ReceivedBody, parse_json};
+use super::body::ReceivedBody;
 
 /// The largest body that is worked on where it was received: about a millisecond.
 const MAX_INLINE_BYTES: usize = 64 << 10;
@@ -63,12 +62,13 @@ impl LargeBodies {
         }
     }
 
-    /// Parses a body and checks it.
-    pub async fn parse<T>(&self, body: ReceivedBody) -> Result<T, Problem>
-    where
-        T: DeserializeOwned + Send + 'static,
-    {
-        self.run(body, |bytes| async move { parse_json(&bytes) }).await
+    /// Runs a parser of bodies.
+    pub async fn parse<T: Send + 'static>(
+        &self,
+        body: ReceivedBody,
+        parse: fn(&[u8]) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        self.run(body, move |bytes| async move { parse(&bytes) }).await
     }
 }
 

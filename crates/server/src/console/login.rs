@@ -11,6 +11,7 @@ use postrider_hub::access::{ClientScope, Session, SignedIn};
 use postrider_hub::{Fault, Moment};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
+use utoipa::ToSchema;
 
 use super::{Console, assets, cookie};
 use crate::api::{Problem, is_json, parse_json, read_bytes};
@@ -34,7 +35,8 @@ struct View {
     expires_at: Option<Moment>,
 }
 
-#[derive(Deserialize)]
+/// The key to sign in with.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     key: String,
