@@ -16,7 +16,7 @@ const FIRST: i64 = -62_135_596_800_000_000;
 const LAST: i64 = 253_402_300_799_999_999;
 
 impl Moment {
-    /// What is wrong with a text that is not a time.
+    /// The mistake in a text that is not a time.
     pub const EXPECTED: &str = "must be an RFC 3339 time such as 2026-01-31T09:30:00Z";
 
     /// Creates a moment from microseconds since 1970; values outside the years 1 to 9999 are clamped.
