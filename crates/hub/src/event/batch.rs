@@ -36,3 +36,41 @@ impl EventBatch {
         batch
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{DispatchKind, NewJob, Origin};
+
+    fn event(number: usize) -> Event {
+        Event {
+            id: number.to_string(),
+            event_id: number.to_string(),
+            source: "shop".to_owned(),
+            code: "shop:sales:order:created".to_owned(),
+            subject: None,
+            client_id: None,
+            correlation_id: None,
+            occurred_at: None,
+            data_content_type: None,
+            data_schema: None,
+            extensions: BTreeMap::new(),
+            data: None,
+            created_at: None,
+            created_by: None,
+        }
+    }
+
+    #[test]
+    fn a_transaction_has_whole_events_and_about_a_thousand_jobs() {
+        let job = NewJob::to("a", "https://a.example/").into_draft(DispatchKind::Event, Origin::default());
+        let jobs = |event: &Event| vec![job.clone(); if event.id == "4" { 2500 } else { 400 }];
+        let invalid = || Err(Error::invalid("type", "is missing"));
+        let mut events = (0..6).map(|number| if number == 1 { invalid() } else { Ok(event(number)) });
+        let parts: Vec<EventBatch> = std::iter::repeat_with(|| EventBatch::take(&mut events, jobs))
+            .take_while(|part| !part.events.is_empty())
+            .collect();
+        let sizes = |part: &EventBatch| (part.events.len(), part.jobs.values().map(Vec::len).sum::<usize>());
+        assert_eq!(parts.iter().map(sizes).collect::<Vec<_>>(), [(4, 1200), (1, 2500), (1, 400)]);
+    }
+}

@@ -17,7 +17,7 @@ fn values_are_read_and_mistakes_collected() {
         ("long", "2m"),
         ("odd", "1 hour"),
         ("mode", "b"),
-        ("kind", "z"),
+        ("kind", "other"),
         ("secret", "hunter2"),
         ("wiat", "1s"),
     ]);
