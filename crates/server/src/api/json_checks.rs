@@ -132,10 +132,8 @@ mod tests {
 
     #[test]
     fn names_are_limited_in_all_open_objects_together() {
-        let members = |count: usize| {
-            let members: Vec<String> = (0..count).map(|number| format!("\"{number}\":0,")).collect();
-            members.concat()
-        };
+        let members =
+            |count: usize| (0..count).map(|number| format!("\"{number}\":0,")).collect::<Vec<_>>().concat();
         let half = format!("{{{}\"x\":0}}", members(MAX_NAMES / 2));
         assert_eq!(check(&format!("[{half},{half},{half}]")), Ok(()), "one after the other");
         let nested = format!("{{{}\"x\":{half}}}", members(MAX_NAMES / 2));
