@@ -95,7 +95,7 @@ impl Settings {
                 match range.parse::<Cidr>() {
                     Ok(range) => self.guard.allow.push(range),
                     Err(wrong) => {
-                        options.mistake(OptionMistake::of("allow", format!("must be networks: {wrong}")))
+                        options.mistake(OptionMistake::of("allow", format!("must be networks: {wrong}")));
                     }
                 }
             }
