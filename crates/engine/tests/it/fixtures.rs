@@ -222,6 +222,8 @@ pub struct Faulty {
     pub refuses: AtomicBool,
     /// Whether the database refuses this settlement, as for a text that does not fit.
     pub refuses_this: Option<Box<Refuses>>,
+    /// The row that another session holds locked.
+    pub locked: Option<RowId>,
     /// The large row that can never be read.
     pub unreadable: Option<RowId>,
     /// The number of concurrent claims, and how long each takes while it reserves room.
@@ -254,6 +256,7 @@ impl Faulty {
             skips: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             refuses_this: None,
+            locked: None,
             unreadable: None,
             claimers: 1,
             claim_takes: Duration::ZERO,
@@ -342,6 +345,10 @@ impl Store for Faulty {
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
         self.answer()?;
         self.extends.fetch_add(1, SeqCst);
+        if leases.iter().any(|lease| self.locked.as_ref() == Some(&lease.id)) {
+            tokio::time::sleep(Duration::from_secs(8)).await;
+            return Err(Error::new(Class::Transient, "lock wait timeout exceeded"));
+        }
         let left = self.failing_extension.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
         if left == Ok(1) {
             return Err(Error::new(Class::Transient, "the connection dropped"));

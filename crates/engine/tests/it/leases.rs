@@ -218,3 +218,20 @@ async fn a_lease_as_short_as_the_margin_still_delivers() {
     until("sent", Duration::from_secs(10), || count(&table, "sent") == 3).await;
     assert_eq!(transport.total(), 3);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_a_row_that_another_session_locks_costs_no_other_row_its_lease() {
+    let table = table();
+    fill(&table, 3);
+    let slow = Arc::new(Scripted::delivers().taking(MINUTE * 3));
+    let store = Arc::new(Faulty { locked: Some(RowId::Int(2)), ..Faulty::new(&table, "slow") });
+    let engine = Engine::new(Arc::new(Even));
+    let patient = Limits { timeout: MINUTE * 10, ..limits() };
+    engine.start(lane(store, slow.clone() as Arc<dyn Transport>, patient));
+    let other = Arc::new(Scripted::delivers());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let second = Engine::new(Arc::new(Even));
+    second.start(lane(MemoryStore::open(&table, 0, "second"), other.clone() as Arc<dyn Transport>, limits()));
+    until("sent", MINUTE * 6, || count(&table, "sent") == 3).await;
+    assert_eq!((other.times("1"), other.times("3")), (0, 0), "their leases were extended");
+}
