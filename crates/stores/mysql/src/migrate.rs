@@ -27,6 +27,10 @@ impl Alter for Database {
         shape::internal_tables(self).await
     }
 
+    async fn outdated_internal(&self) -> Result<Vec<String>, Error> {
+        shape::outdated_internal(self).await
+    }
+
     async fn alter(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
         let failed = |cause| self.error("migrate", cause);
         let mut connection = self.pool.acquire().await.map_err(failed)?;

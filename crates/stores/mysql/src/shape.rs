@@ -153,3 +153,9 @@ pub async fn internal_tables(database: &Database) -> Result<[bool; internal::TAB
     }
     Ok(there)
 }
+
+/// Returns the statements for internal tables that an earlier version created with other columns.
+pub async fn outdated_internal(database: &Database) -> Result<Vec<String>, Error> {
+    let columns = columns(database, None, RECIPIENTS).await?;
+    Ok(internal::widen_recipients(&columns).into_iter().collect())
+}

@@ -10,9 +10,9 @@
 pub mod locks;
 pub mod suppressions;
 
-use crate::Dialect;
 use crate::begin::marks::{BEGUN, CRASHES};
 pub use crate::settle::recipients::RECIPIENTS;
+use crate::{Dialect, ShapeColumn};
 use suppressions::statements::SUPPRESSIONS;
 
 /// The table of named locks: `name`, `owner`, `expires_at`.
@@ -63,11 +63,7 @@ pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
     let seconds = if dialect == Dialect::Sqlite { "REAL" } else { "double precision" };
     let (key, list, count) = match dialect {
         Dialect::Postgres => ("text", "text", "bigint"),
-        Dialect::Mysql => (
-            "varchar(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-            "mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-            "bigint",
-        ),
+        Dialect::Mysql => (MYSQL_KEY, "mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "bigint"),
         Dialect::Sqlite => ("TEXT", "TEXT", "INTEGER"),
     };
     [
@@ -87,7 +83,7 @@ pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
             "CREATE TABLE IF NOT EXISTS {POOLS} (pool {name} NOT NULL PRIMARY KEY, free_at {seconds} NOT NULL)"
         ),
         format!(
-            "CREATE TABLE IF NOT EXISTS {RECIPIENTS} (source {name} NOT NULL, row_id {name} NOT NULL, \
+            "CREATE TABLE IF NOT EXISTS {RECIPIENTS} (source {name} NOT NULL, row_id {key} NOT NULL, \
              results {long} NOT NULL, changed_at {time} NOT NULL, PRIMARY KEY (source, row_id))"
         ),
         format!(
@@ -99,6 +95,19 @@ pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
              crashed_at {time} NOT NULL, PRIMARY KEY (place, row_id))"
         ),
     ]
+}
+
+/// The type of a row's key in internal tables of MySQL: as long as an index of two such columns allows.
+const MYSQL_KEY: &str = "varchar(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+
+/// Returns the statement that completes a table of recipient results which an earlier version created on MySQL; `None`
+/// if its keys are long enough. It changes the definition alone.
+pub fn widen_recipients(columns: &[ShapeColumn]) -> Option<String> {
+    let column = columns.iter().find(|column| column.name.eq_ignore_ascii_case("row_id"))?;
+    column
+        .sql_type
+        .eq_ignore_ascii_case("varchar(190)")
+        .then(|| format!("ALTER TABLE {RECIPIENTS} MODIFY row_id {MYSQL_KEY} NOT NULL"))
 }
 
 /// The current time, as the internal tables keep it.

@@ -27,6 +27,11 @@ pub trait Alter: Driver {
     /// Returns which of the internal tables exist.
     fn internal_tables(&self) -> impl Future<Output = Result<[bool; internal::TABLES.len()], Error>> + Send;
 
+    /// Returns the statements for internal tables that an earlier version created with other columns.
+    fn outdated_internal(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
+        async { Ok(Vec::new()) }
+    }
+
     /// Returns the statements for a missing notification trigger. Databases without notifications have none.
     fn missing_trigger(&self, _: &Contract) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
         async { Ok(Vec::new()) }
@@ -54,10 +59,12 @@ impl<D: Alter> Migration<D> {
         self.contract.columns.clone()
     }
 
-    /// Returns the statements for what `verify` reports as missing, without the internal tables and the trigger.
+    /// Returns the statements for what `verify` reports as missing, without missing internal tables and the trigger.
     pub async fn missing(&self, options: MigrateOptions) -> Result<Vec<String>, Error> {
         let found = self.database.found(&self.contract).await?;
-        missing(&self.contract, D::DIALECT, &found, options)
+        let mut statements = missing(&self.contract, D::DIALECT, &found, options)?;
+        statements.extend(self.database.outdated_internal().await?);
+        Ok(statements)
     }
 }
 
