@@ -23,13 +23,15 @@ pub(crate) fn decided(
     envelope: Option<Envelope>,
     outcome: Outcome,
 ) -> DecidedRow {
-    let outcome = recipients::recordable(outcome, runner.store.capabilities().recipient_results_on_deferral);
+    let facts = runner.store.capabilities();
+    let outcome =
+        recipients::recordable(outcome, facts.recipient_results_on_deferral, facts.recipients_limit);
     let decision = decision(runner, row, &outcome, runner.dice.roll());
     let (reason, receipt, mut detail) = contents(outcome);
     let mixed = recipients::mixed(&detail);
     let none = Detail::new();
     let composed = envelope.as_ref().map_or(&none, |envelope| &envelope.detail);
-    recipients::remember(row, mixed.as_ref(), composed, &mut detail);
+    recipients::remember(row, mixed.as_ref(), composed, &mut detail, facts.recipients_limit);
     let mixed = mixed.or_else(|| {
         ends(decision.transition)
             .then(|| recipients::earlier(runner.stage(), row, envelope.as_ref()))
@@ -66,18 +68,19 @@ pub(crate) fn transition(runner: &Runner, row: &ClaimedRow, outcome: &Outcome) -
     decision(runner, row, outcome, 0.0).transition
 }
 
-/// Decides with the contract. A partly accepted mail is retried only if the store remembers which recipients have it.
-/// Otherwise a retry would send it to them twice, and calling it delivered would lose the others: the row fails with a
-/// reason that lists who lacks it.
+/// Decides with the contract. A partly accepted mail is retried only if the store remembers which recipients have it,
+/// and the list fits there. Otherwise a retry would send it to them twice, and calling it delivered would lose the
+/// others: the row fails with a reason that lists who lacks it.
 fn decision(runner: &Runner, row: &ClaimedRow, outcome: &Outcome, chance: f64) -> Decision {
     let (stage, counters, result) = (runner.stage(), &row.counters, outcome.attempt_result());
     let decision = stage.decide(counters, result, chance);
+    let facts = runner.store.capabilities();
     let forgotten = match decision.transition {
         Transition::Retry => result.partly_accepted,
-        Transition::Delivered => does_not_fit(outcome),
+        Transition::Delivered => does_not_fit(outcome, facts.reason_limit),
         _ => false,
     };
-    if forgotten && !runner.store.capabilities().recipient_results {
+    if forgotten && !(facts.recipient_results && recipients::fit(outcome, facts.recipients_limit)) {
         return stage.decide(
             counters,
             AttemptResult { kind: ResultKind::Rejected, after: None, partly_accepted: false },
@@ -88,15 +91,9 @@ fn decision(runner: &Runner, row: &ClaimedRow, outcome: &Outcome, chance: f64) -
 }
 
 /// Whether more recipients lack the mail than the row's reason can list.
-fn does_not_fit(outcome: &Outcome) -> bool {
-    let detail = match outcome {
-        Outcome::Delivered(receipt) => &receipt.detail,
-        other => match other.failure() {
-            Some(failure) => &failure.detail,
-            None => return false,
-        },
-    };
-    recipients::mixed(detail).is_some_and(|mixed| mixed.reason().len() > MIXED_LIMIT)
+fn does_not_fit(outcome: &Outcome, reason_limit: Option<usize>) -> bool {
+    let limit = reason_limit.unwrap_or(MIXED_LIMIT).min(MIXED_LIMIT);
+    recipients::mixed(recipients::detail(outcome)).is_some_and(|mixed| mixed.reason().len() > limit)
 }
 
 /// Whether this transition ends the row undelivered.

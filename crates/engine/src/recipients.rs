@@ -10,7 +10,7 @@ use postrider_seams::{ClaimedRow, Content, Envelope, Failure, Outcome, Value};
 
 use crate::decide::compact;
 
-/// The longest results that are stored, in bytes: a TEXT column of MySQL holds 65,535, and an item of DynamoDB 400 KB.
+/// The length in bytes from which replies are shortened: a TEXT column of MySQL holds 65,535, an item of DynamoDB 400 KB.
 const STORED_LIMIT: usize = 64_000;
 
 /// The recipients of a mail that did not reach all of them.
@@ -123,9 +123,10 @@ impl PartialDelivery {
 /// Makes a deferral fit for the store. One that interrupted a mail after some recipients had accepted it costs nothing,
 /// as long as the store records these results with the deferral; otherwise it counts as an attempt. Any other deferral
 /// leaves what is recorded as it is.
-pub(crate) fn recordable(outcome: Outcome, recorded_on_deferral: bool) -> Outcome {
+pub(crate) fn recordable(outcome: Outcome, recorded_on_deferral: bool, limit: Option<usize>) -> Outcome {
+    let is_recorded = recorded_on_deferral && fit(&outcome, limit);
     match outcome {
-        Outcome::Deferred(failure) if failure.accepted_now && !recorded_on_deferral => {
+        Outcome::Deferred(failure) if failure.accepted_now && !is_recorded => {
             Outcome::Retryable(Failure { after: None, ..failure })
         }
         Outcome::Deferred(mut failure) if !failure.accepted_now => {
@@ -139,14 +140,21 @@ pub(crate) fn recordable(outcome: Outcome, recorded_on_deferral: bool) -> Outcom
 /// Adds what the store must remember to the move's details: the result of each recipient, if they differ or if the
 /// store already remembers results of this row. It is a JSON object with the mail's fingerprint, so that it cannot be
 /// confused with a column of the row: results stored outside the table may belong to a deleted row whose id was reused.
+///
+/// Results that do not fit are left out: the row ends then, and its reason says who lacks the mail.
 pub(crate) fn remember(
     row: &ClaimedRow,
     mixed: Option<&PartialDelivery>,
     envelope: &Detail,
     detail: &mut Detail,
+    limit: Option<usize>,
 ) {
-    if let Some(shorter) = detail.get("recipients").and_then(Value::as_text).and_then(shortened) {
-        detail.insert("recipients".to_owned(), Value::Text(shorter));
+    let results = detail.get("recipients").and_then(Value::as_text);
+    if let Some(long) = results.filter(|text| text.len() > target(limit)) {
+        match shortened(long, limit) {
+            Some(shorter) => detail.insert("recipients".to_owned(), Value::Text(shorter)),
+            None => detail.remove("recipients"),
+        };
     }
     let before = row.fields.as_ref().is_some_and(|fields| *fields.get(RESULTS) != Value::Null);
     if (before || mixed.is_some_and(PartialDelivery::differ))
@@ -159,13 +167,32 @@ pub(crate) fn remember(
     }
 }
 
-/// Returns results that are too long to be stored with shorter replies, never with other addresses or results; `None` if
-/// they fit.
-fn shortened(text: &str) -> Option<String> {
-    if text.len() <= STORED_LIMIT {
-        return None;
+/// Returns the details that the transport gave with an outcome.
+pub(crate) fn detail(outcome: &Outcome) -> &Detail {
+    static NONE: Detail = Detail::new();
+    match outcome {
+        Outcome::Delivered(receipt) => &receipt.detail,
+        other => other.failure().map_or(&NONE, |failure| &failure.detail),
     }
-    let mut recipients: Vec<Recipient> = serde_json::from_str(text).ok()?;
+}
+
+/// Whether the results of an outcome fit where the store keeps them, with shorter replies if need be.
+pub(crate) fn fit(outcome: &Outcome, limit: Option<usize>) -> bool {
+    let text = detail(outcome).get("recipients").and_then(Value::as_text);
+    text.is_none_or(|text| text.len() <= target(limit) || shortened(text, limit).is_some())
+}
+
+/// Returns the length from which results are shortened.
+fn target(limit: Option<usize>) -> usize {
+    limit.unwrap_or(STORED_LIMIT).min(STORED_LIMIT)
+}
+
+/// Returns long results with shorter replies, never with other addresses or results; `None` if they do not fit.
+fn shortened(text: &str, limit: Option<usize>) -> Option<String> {
+    let fits = |text: &str| limit.is_none_or(|limit| text.len() <= limit);
+    let Ok(mut recipients) = serde_json::from_str::<Vec<Recipient>>(text) else {
+        return fits(text).then(|| text.to_owned());
+    };
     let mut longest = recipients.iter().map(|one| one.reply.len()).max()?;
     loop {
         longest /= 2;
@@ -177,8 +204,8 @@ fn shortened(text: &str) -> Option<String> {
             }
         }
         let shorter = serde_json::to_string(&recipients).ok()?;
-        if shorter.len() <= STORED_LIMIT || longest == 0 {
-            return Some(shorter);
+        if shorter.len() <= target(limit) || longest == 0 {
+            return fits(&shorter).then_some(shorter);
         }
     }
 }

@@ -69,6 +69,11 @@ pub struct Capabilities {
     /// Whether the table also stores them when a row is deferred. Without that, a mail that the end of a call interrupts
     /// between two recipients costs an attempt.
     pub recipient_results_on_deferral: bool,
+    /// The longest reason that a row stores, in characters; `None` if any length fits. A mail of which a row could not
+    /// name every recipient that lacks it is not called delivered.
+    pub reason_limit: Option<usize>,
+    /// The longest recipient results that are stored, in bytes; `None` if any length fits.
+    pub recipients_limit: Option<usize>,
     /// Whether `release_lost_claims` finds the rows of a lost answer: the table records who claimed a row.
     pub finds_lost_claims: bool,
 }

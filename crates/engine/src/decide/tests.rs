@@ -170,8 +170,10 @@ fn m09_sixty_refused_recipients_are_all_named() {
     for number in 0..60 {
         assert!(reason.contains(&format!("user{number}@example.org (550")), "{reason}");
     }
-    assert!(!does_not_fit(&refused(60)));
-    assert!(does_not_fit(&refused(1000)), "then a row without a memory is not called sent");
+    assert!(!does_not_fit(&refused(60), None));
+    assert!(does_not_fit(&refused(1000), None), "then a row without a memory is not called sent");
+    assert!(does_not_fit(&refused(60), Some(255)), "a short column would cut the list");
+    assert!(!does_not_fit(&refused(1), Some(255)));
     assert_eq!(
         mixed_reason(Transition::Rejected, None, &mixed),
         Some(mixed.reason()),

@@ -44,7 +44,7 @@ fn m09_results_of_hundreds_of_recipients_fit_into_a_column() {
     let mut detail = mail(600, 800);
     let whole = mixed(&detail);
     assert!(stored(&detail, "recipients").len() > 200_000);
-    remember(&row(), whole.as_ref(), &Detail::new(), &mut detail);
+    remember(&row(), whole.as_ref(), &Detail::new(), &mut detail, None);
     let recipients = stored(&detail, "recipients");
     let remembered = stored(&detail, STORED_RECIPIENTS);
     assert_eq!(remembered, format!(r#"{{"recipients":{recipients}}}"#));
@@ -63,6 +63,22 @@ fn m09_results_of_hundreds_of_recipients_fit_into_a_column() {
 fn m09_short_results_are_stored_as_they_are() {
     let mut detail = mail(20, 400);
     let before = stored(&detail, "recipients");
-    remember(&row(), None, &Detail::new(), &mut detail);
+    remember(&row(), None, &Detail::new(), &mut detail, None);
     assert_eq!(stored(&detail, "recipients"), before);
+}
+
+/// A column of the application, such as MySQL's TEXT, and a mail to very many recipients.
+#[test]
+fn m09_results_that_fit_into_no_column_are_not_stored() {
+    let mut detail = mail(1500, 80);
+    let failure = Failure { detail: detail.clone(), ..Failure::new("450 4.2.0") };
+    let outcome = Outcome::Retryable(failure);
+    assert!(fit(&outcome, None));
+    let shortest = shortened(&stored(&detail, "recipients"), None).expect("no limit").len();
+    assert!(shortest > STORED_LIMIT, "{shortest} bytes without replies");
+    assert!(!fit(&outcome, Some(65_535)));
+    assert!(!fit(&outcome, Some(shortest - 1)), "the mail is not retried for the others then");
+    let whole = mixed(&detail);
+    remember(&row(), whole.as_ref(), &Detail::new(), &mut detail, Some(shortest - 1));
+    assert!(!detail.contains_key("recipients") && !detail.contains_key(REMEMBERED));
 }

@@ -53,6 +53,9 @@ pub struct DynamoStore {
     pub(crate) lag: Mutex<Option<(Instant, Lag)>>,
 }
 
+/// The longest recipient results, in bytes: a record of 400 KB has other attributes as well.
+const RECIPIENTS_LIMIT: usize = 256 * 1024;
+
 impl DynamoStore {
     pub(crate) fn new(database: Database, contract: Contract, stage: usize, projects_ttl: bool) -> Self {
         let contract = contract.storing_recipients(RECIPIENTS);
@@ -144,6 +147,8 @@ impl Store for DynamoStore {
             extend_every: lease / 3,
             recipient_results: self.contract.stores_recipients_on(Transition::Retry),
             recipient_results_on_deferral: self.contract.stores_recipients_on(Transition::Deferred),
+            reason_limit: None,
+            recipients_limit: Some(RECIPIENTS_LIMIT),
             finds_lost_claims: true,
         }
     }

@@ -91,6 +91,8 @@ impl Store for MemoryStore {
             extend_every: lease / 3,
             recipient_results: self.contract().stores_recipients_on(Transition::Retry),
             recipient_results_on_deferral: self.contract().stores_recipients_on(Transition::Deferred),
+            reason_limit: None,
+            recipients_limit: None,
             finds_lost_claims: self.contract().column(ColumnRole::Owner).is_some(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use postrider_contract::{Contract, Stage, Transition};
+use postrider_contract::{ColumnRole, Contract, MessageField, RESULTS, Stage, Transition};
 use postrider_seams::row::Value;
 
 use crate::begin::Crashed;
@@ -11,6 +11,7 @@ use crate::claim::join;
 use crate::claim::lost::KeptError;
 use crate::groups::cursor::GroupCursor;
 use crate::pools::cache::PoolCache;
+use crate::render::text_column;
 use crate::settle::unanswered::UnansweredExtensions;
 use crate::verify::missing;
 use crate::{Dialect, Shape, Statements, render};
@@ -84,6 +85,17 @@ impl OpenTable {
     /// Whether recipient results are kept on this transition, in the contract's table or in the internal one.
     pub fn recipient_results_on(&self, transition: Transition) -> bool {
         self.contract.keeps_recipient_results_on(transition) || self.remembers_recipients()
+    }
+
+    /// Returns the longest reason that the error column holds, in characters; `None` if any length fits.
+    pub fn reason_limit(&self, dialect: Dialect) -> Option<usize> {
+        text_column::length(dialect, self.shape.column(self.contract.column(ColumnRole::Error)?)?)
+    }
+
+    /// Returns the longest recipient results that the contract's column holds, in bytes; `None` if any length fits.
+    pub fn recipients_limit(&self, dialect: Dialect) -> Option<usize> {
+        let MessageField::Column(column) = self.contract.message.get(RESULTS)? else { return None };
+        text_column::length(dialect, self.shape.column(&column.name)?)
     }
 
     pub(crate) fn remembers_recipients(&self) -> bool {

@@ -9,6 +9,7 @@ pub(crate) mod moves;
 pub(crate) mod step_builder;
 pub(crate) mod table;
 mod takeover;
+pub(crate) mod text_column;
 pub(crate) mod time;
 pub(crate) mod tsid;
 pub(crate) mod value;

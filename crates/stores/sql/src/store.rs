@@ -89,6 +89,8 @@ impl<T: SqlTable> Store for SqlStore<T> {
             extend_every: lease / 3,
             recipient_results: self.opened().recipient_results_on(Transition::Retry),
             recipient_results_on_deferral: self.opened().recipient_results_on(Transition::Deferred),
+            reason_limit: self.opened().reason_limit(self.database().dialect()),
+            recipients_limit: self.opened().recipients_limit(self.database().dialect()),
             finds_lost_claims: self.opened().statements.lost_claims.is_some(),
         }
     }

@@ -1,7 +1,8 @@
+use postrider_contract::Transition;
 use postrider_seams::row::{RowId, Value};
-use postrider_seams::store::{INLINE_LIMIT, Reclaimed, Store as _, SweepKind};
+use postrider_seams::store::{INLINE_LIMIT, LeaseResult, Reclaimed, Settlement, Store as _, SweepKind};
 
-use crate::server::{claim, with_database};
+use crate::server::{claim, settlement, with_database};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_of_a_binary_column_come_as_bytes_and_stop_nobody() {
@@ -84,6 +85,54 @@ async fn g05_a_job_that_expires_on_a_zero_date_has_expired() {
         assert_eq!(store.sweep(SweepKind::Contract(expire), 10).await.expect("sweep"), 1);
         let error = server.text("SELECT last_error FROM dispatch_jobs WHERE id = '1'").await;
         assert_eq!(error.as_deref(), Some("expired before delivery"));
+    })
+    .await;
+}
+
+/// A refused settle would keep the outcome of a delivered row in memory.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reason_fits_into_every_text_column() {
+    with_database(|server| async move {
+        drop(server.mail_store().await);
+        let reason = format!("550 größer 😀 {}", "ü".repeat(400));
+        for (sql_type, expected) in [
+            ("text CHARACTER SET latin1", format!("550 größer ? {}", "ü".repeat(400))),
+            ("text CHARACTER SET utf8mb3", format!("550 größer ? {}", "ü".repeat(400))),
+            ("varchar(20) CHARACTER SET latin1", format!("550 größer ? {}", "ü".repeat(7))),
+            ("tinytext", format!("550 gr??er ? {}", "?".repeat(242))),
+            ("varchar(20)", format!("550 größer 😀 {}", "ü".repeat(7))),
+        ] {
+            server.run("DELETE FROM mail_outbox").await;
+            server.run(&format!("ALTER TABLE mail_outbox MODIFY last_error {sql_type}")).await;
+            let store = server.mail_store().await;
+            server.insert_mails(30).await;
+            let rows = claim(&store, 30).await;
+            // One row, and a batch with shared values.
+            for rows in [&rows[..1], &rows[1..]] {
+                let moves: Vec<Settlement> = rows
+                    .iter()
+                    .map(|row| Settlement {
+                        reason: Some(reason.clone()),
+                        ..settlement(&row.lease, Transition::Dead)
+                    })
+                    .collect();
+                let held = store.settle(&moves).await.expect(sql_type);
+                assert!(held.iter().all(|held| *held == LeaseResult::Held), "{sql_type}");
+            }
+            let stored = server.text("SELECT MIN(last_error) FROM mail_outbox").await;
+            assert_eq!(stored, Some(expected), "{sql_type}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_the_engine_knows_what_a_short_error_column_holds() {
+    with_database(|server| async move {
+        drop(server.mail_store().await);
+        server.run("ALTER TABLE mail_outbox MODIFY last_error varchar(255)").await;
+        let limits = server.mail_store().await.capabilities();
+        assert_eq!((limits.reason_limit, limits.recipients_limit), (Some(255), None));
     })
     .await;
 }

@@ -1,9 +1,10 @@
 //! Renders the values that columns are set to: the contract's `Set` and `Expr`, in the column's type.
 
-use postrider_contract::{Assignment, ColumnRole, Expr, Literal, Move, Set};
+use postrider_contract::{Assignment, ColumnRole, Expr, Literal, Move, REMEMBERED, Set};
 
 use crate::render::column::{self, Kind, Time};
 use crate::render::step_builder::{Source, StepBuilder};
+use crate::render::text_column;
 use crate::render::time::{Shift, micros};
 use crate::{Dialect, Field, Param, ShapeColumn};
 
@@ -18,17 +19,6 @@ pub(crate) struct TargetColumn<'a> {
 impl TargetColumn<'_> {
     fn kind(self) -> Kind {
         self.column.map_or(Kind::Text, |column| Kind::of(&column.sql_type))
-    }
-
-    /// Maximum number of characters of a text column; `None` if its type has no limit.
-    fn length(self) -> Option<u32> {
-        let sql_type = &self.column?.sql_type;
-        let (name, rest) = sql_type.split_once('(')?;
-        let name = name.to_ascii_lowercase();
-        if !name.contains("char") {
-            return None;
-        }
-        rest.split(')').next()?.trim().parse().ok()
     }
 }
 
@@ -167,6 +157,12 @@ impl StepBuilder<'_> {
             Expr::Envelope { field, .. } => {
                 self.text_into(target, &self.field(Field::Envelope(field.clone())), false)
             }
+            // Who has a mail must not be truncated: the engine knows the column's limit.
+            Expr::Outcome { field, .. }
+                if target.kind() == Kind::Text && (field == "recipients" || field == REMEMBERED) =>
+            {
+                self.field(Field::Outcome(field.clone()))
+            }
             Expr::Outcome { field, .. } => {
                 self.text_into(target, &self.field(Field::Outcome(field.clone())), false)
             }
@@ -219,7 +215,7 @@ impl StepBuilder<'_> {
         }
     }
 
-    /// Returns text in the target's type, truncated to its length: one long reason must not fail a batch.
+    /// Returns text in the target's type, truncated to what it holds: one long reason must not fail a batch.
     pub fn text_into(&self, target: TargetColumn<'_>, text: &str, plain: bool) -> String {
         if text == "NULL" {
             return null();
@@ -227,8 +223,8 @@ impl StepBuilder<'_> {
         let dialect = self.table.dialect;
         match (dialect, target.kind()) {
             (Dialect::Sqlite, _) => text.to_owned(),
-            (_, Kind::Text) => match target.length() {
-                Some(length) => format!("LEFT({text}, {length})"),
+            (_, Kind::Text) => match target.column {
+                Some(column) => text_column::fitting(dialect, column, text),
                 None => text.to_owned(),
             },
             (Dialect::Postgres, Kind::Json) if plain => format!("to_json({text}){}", cast(target)),
