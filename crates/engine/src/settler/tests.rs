@@ -104,7 +104,7 @@ fn leases_are_closed_before_an_extension_may_begin() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let rows = runtime.block_on(runner.store.claim(1)).expect("claimed");
     let (batch, mut held) = Batch::open(rows, BootInstant::now(), Duration::from_mins(1));
-    let ended = vec![DecidedRow::released(held.pop().expect("one row").lease)];
+    let ended = [DecidedRow::released(held.pop().expect("one row").lease)];
 
     // The store does not answer before this message arrives.
     let (answer, held_back) = mpsc::channel::<()>();
