@@ -80,5 +80,5 @@ fn m09_results_that_fit_into_no_column_are_not_stored() {
     assert!(!fit(&outcome, Some(shortest - 1)), "the mail is not retried for the others then");
     let whole = mixed(&detail);
     remember(&row(), whole.as_ref(), &Detail::new(), &mut detail, Some(shortest - 1));
-    assert!(!detail.contains_key("recipients") && !detail.contains_key(REMEMBERED));
+    assert!(!detail.contains_key("recipients") && !detail.contains_key(STORED_RECIPIENTS));
 }

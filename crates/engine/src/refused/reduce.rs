@@ -1,6 +1,6 @@
 //! The forms in which a refused outcome is settled: its texts are reduced step by step, until the move itself lands.
 
-use postrider_contract::{REMEMBERED, Transition};
+use postrider_contract::{STORED_RECIPIENTS, Transition};
 use postrider_seams::Value;
 use postrider_seams::row::Detail;
 use postrider_seams::store::Settlement;
@@ -47,7 +47,7 @@ impl Form {
             Self::Bare => BARE,
         };
         let comes_again = matches!(settlement.transition, Transition::Retry | Transition::Deferred);
-        let needed = |name: &str| comes_again && (name == REMEMBERED || name == "recipients");
+        let needed = |name: &str| comes_again && (name == STORED_RECIPIENTS || name == "recipients");
         let reduce = |detail: Detail| -> Detail {
             detail
                 .into_iter()

@@ -64,9 +64,11 @@ impl<'de> Visitor<'de> for EntriesVisitor {
 mod tests {
     use super::*;
     use crate::api::body::read_as;
+    use crate::api::body_mistakes::BodySchema;
 
     fn read(entries: usize) -> RawEntries {
-        read_as(format!("[{}]", vec!["0"; entries].join(",")).as_bytes()).expect("it is a list")
+        read_as(format!("[{}]", vec!["0"; entries].join(",")).as_bytes(), BodySchema::any)
+            .expect("it is a list")
     }
 
     #[test]
@@ -81,6 +83,6 @@ mod tests {
     #[test]
     fn what_follows_the_kept_entries_must_be_json() {
         let text = format!("[{},}}]", vec!["0"; 2000].join(","));
-        assert_eq!(read_as::<RawEntries>(text.as_bytes()).unwrap_err().status(), 400);
+        assert_eq!(read_as::<RawEntries>(text.as_bytes(), BodySchema::any).unwrap_err().status(), 400);
     }
 }

@@ -46,7 +46,7 @@ impl OpenTable {
     }
 
     /// Returns a page of rows; errs if the state or the search is unknown.
-    pub async fn browse(&self, on: &dyn Execute, query: &Query) -> Result<Page, Error> {
+    pub async fn list(&self, on: &dyn Execute, query: &Query) -> Result<Page, Error> {
         if query.state.as_deref().is_some_and(|state| self.contract.state_named(state).is_none()) {
             return Err(self.no_state(query.state.as_deref()));
         }

@@ -14,7 +14,7 @@ use crate::render::moves::MoveNamed;
 
 impl OpenTable {
     /// Counts the rows of each state, up to a limit.
-    pub async fn census(&self, on: &impl Driver) -> Result<Vec<StateCount>, Error> {
+    pub async fn count_by_state(&self, on: &impl Driver) -> Result<Vec<StateCount>, Error> {
         let mut counts = Vec::with_capacity(self.statements.inspect.census.len());
         for (state, script) in &self.statements.inspect.census {
             let rows = on.fetch("count rows", script, ()).await?.pop().unwrap_or(0);

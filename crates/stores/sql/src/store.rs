@@ -175,7 +175,7 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
     }
 
     async fn count_by_state(&self) -> Result<Vec<StateCount>, Error> {
-        self.opened().census(&self.with_long_deadline()).await
+        self.opened().count_by_state(&self.with_long_deadline()).await
     }
 
     fn searches(&self) -> Vec<Searchable> {
@@ -183,7 +183,7 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
     }
 
     async fn list(&self, query: &Query) -> Result<Page, Error> {
-        self.opened().browse(&self.with_long_deadline(), query).await
+        self.opened().list(&self.with_long_deadline(), query).await
     }
 
     async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {

@@ -142,7 +142,7 @@ impl<'a> Transaction<'a> {
 
     /// Whether other recipients of this mail were settled earlier in this attempt.
     pub(crate) fn is_later_transaction(&self) -> bool {
-        self.settled.len() > self.mail.served.len()
+        self.settled.len() > self.mail.settled.len()
     }
 
     /// Whether the relay replied to a command of this mail.

@@ -184,7 +184,7 @@ async fn c_rows_that_were_claimed_before_the_token_expired_are_kept() {
     proxy.mood.lock().unwrap().expire = Some(("ExecuteStatement", 1));
     let claimed = claim(&store, 100).await;
     assert!((1..=25).contains(&claimed.len()), "those of the first page: {}", claimed.len());
-    let error = store.claim(&Want { limit: 100 }).await.unwrap_err();
+    let error = store.claim(100).await.unwrap_err();
     assert_eq!(error.class, Class::Misconfigured, "{error}");
     proxy.mood.lock().unwrap().expire = None;
     assert_eq!(claim(&store, 100).await.len() + claimed.len(), 30);

@@ -1,6 +1,6 @@
 //! Renders the values that columns are set to: the contract's `Set` and `Expr`, in the column's type.
 
-use postrider_contract::{Assignment, ColumnRole, Expr, Literal, Move, REMEMBERED, Set};
+use postrider_contract::{Assignment, ColumnRole, Expr, Literal, Move, STORED_RECIPIENTS, Set};
 
 use crate::render::column::{self, Kind, Time};
 use crate::render::step_builder::{Source, StepBuilder};
@@ -159,7 +159,7 @@ impl StepBuilder<'_> {
             }
             // Who has a mail must not be truncated: the engine knows the column's limit.
             Expr::Outcome { field, .. }
-                if target.kind() == Kind::Text && (field == "recipients" || field == REMEMBERED) =>
+                if target.kind() == Kind::Text && (field == "recipients" || field == STORED_RECIPIENTS) =>
             {
                 self.field(Field::Outcome(field.clone()))
             }

@@ -218,7 +218,7 @@ async fn m09_a_limit_of_recipients_per_client_costs_nothing_while_some_are_accep
         assert_eq!(results.len(), 9);
         assert_eq!(results.iter().filter(|(_, result)| *result == Accepted).count(), 5);
         let mut rest = mail(&names[5..]);
-        rest.served = recipients(&failure.detail)[..5].to_vec();
+        rest.settled = recipients(&failure.detail)[..5].to_vec();
         let outcomes = send(&smtp, &[envelope(rest)]).await;
         assert!(!retryable(&outcomes[0]).accepted_now);
     }
@@ -254,7 +254,7 @@ async fn m09_a_full_mailbox_among_others_is_refused_for_good_and_alone() {
         let outcomes = send(&smtp, &[envelope(mail(&names))]).await;
         let detail = match &outcomes[0] {
             Outcome::Delivered(receipt) => &receipt.detail,
-            Outcome::Rejected(failure) if failure.partly => &failure.detail,
+            Outcome::Rejected(failure) if failure.partly_accepted => &failure.detail,
             other => panic!("{other:?}"),
         };
         let mut results = results(detail);

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Response;
 use postrider_http::{BreakerSettings, Resolve};
-use postrider_seams::recheck::{AsComposed, Recheck};
+use postrider_seams::recheck::{Recheck, Revalidate};
 use postrider_seams::{Failure, Outcome, Transport as _, Webhook};
 use postrider_transport_webhook::{Settings, Webhooks};
 use tokio::io::AsyncWriteExt as _;
@@ -114,14 +114,14 @@ impl Resolve for ResolvesOnce {
 struct ClosesConnection(Arc<Notify>);
 
 #[async_trait]
-impl AsComposed for ClosesConnection {
-    async fn still_holds(&self) -> Result<(), Failure> {
+impl Revalidate for ClosesConnection {
+    async fn revalidate(&self) -> Result<(), Failure> {
         self.0.notify_one();
         tokio::time::sleep(Duration::from_millis(100)).await;
         Ok(())
     }
 
-    async fn gone(&self) {}
+    async fn record_receiver_gone(&self) {}
 }
 
 /// The pool has a connection when the rows are prepared, and none when they are sent: another row took it, or the
