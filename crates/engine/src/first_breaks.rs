@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn g1_rows_beyond_the_bound_are_charged_until_old_ones_are_forgotten() {
+    async fn g01_rows_beyond_the_bound_are_charged_until_old_ones_are_forgotten() {
         let breaks = FirstBreaks::default();
         for row in 0..MOST_ROWS {
             assert!(!breaks.is_attempt(&row.to_string()));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_a_row_that_was_delivered_starts_afresh() {
+    fn g01_a_row_that_was_delivered_starts_afresh() {
         let breaks = FirstBreaks::default();
         assert!(!breaks.is_attempt("1") && breaks.is_attempt("1"));
         breaks.forget("1");

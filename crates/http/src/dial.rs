@@ -199,7 +199,7 @@ mod tests {
 
     /// Failures of this machine while it looks up a name say nothing about the name.
     #[test]
-    fn g1_a_lookup_that_fails_on_this_machine_is_no_missing_name() {
+    fn g01_a_lookup_that_fails_on_this_machine_is_no_missing_name() {
         for words in ["Memory allocation failure", "Out of memory"] {
             let error = io::Error::other(format!("failed to lookup address information: {words}"));
             assert_eq!(kind(error), ErrorKind::Exhausted, "{words}");

@@ -102,7 +102,7 @@ async fn g01_a_partly_accepted_mail_costs_nothing_when_the_target_is_gone_at_its
 /// A connection breaks although the target is up. The first time it may have been restarted; each further time counts,
 /// so that a target that breaks every connection ends the row.
 #[tokio::test(start_paused = true)]
-async fn g1_a_connection_that_breaks_again_while_the_target_is_there_is_an_attempt() {
+async fn g01_a_connection_that_breaks_again_while_the_target_is_there_is_an_attempt() {
     let table = table();
     fill(&table, 1);
     let transport = Arc::new(Scripted::new(|_| unreachable()));
@@ -118,7 +118,7 @@ async fn g1_a_connection_that_breaks_again_while_the_target_is_there_is_an_attem
 
 /// A relay is restarted: it breaks what is in flight, eight mails here, and answers the next connection at once.
 #[tokio::test(start_paused = true)]
-async fn g1_a_restart_of_the_target_costs_no_row_an_attempt() {
+async fn g01_a_restart_of_the_target_costs_no_row_an_attempt() {
     let table = table();
     fill(&table, 300);
     let calls = std::sync::atomic::AtomicUsize::new(0);

@@ -43,7 +43,7 @@ async fn g05_any_answer_reveals_the_offset_of_the_services_clock() {
 }
 
 #[tokio::test]
-async fn g5_a_service_that_is_away_has_no_offset() {
+async fn g05_a_service_that_is_away_has_no_offset() {
     let settings = Settings::from_url("dynamodb://key:secret@us-east-1?endpoint=http://127.0.0.1:1").unwrap();
     assert!(Database::connect(&settings).clock_offset().await.is_err());
 }

@@ -107,7 +107,7 @@ fn g01_exhausted_descriptors_and_time_cost_nothing_for_a_partly_accepted_mail() 
 
 /// A mail to more recipients than a quota allows at a time must not use up its attempts.
 #[test]
-fn g1_a_rate_limit_costs_nothing_once_some_recipients_have_accepted_the_mail() {
+fn g01_a_rate_limit_costs_nothing_once_some_recipients_have_accepted_the_mail() {
     let limited = |after| {
         let failure = failure(FailureKind::Temporary);
         sent("b@x", Err(RequestFailure { code: ErrorCode::RateLimited, after, ..failure }))

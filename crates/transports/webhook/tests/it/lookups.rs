@@ -127,7 +127,7 @@ impl Revalidate for ClosesConnection {
 /// The pool has a connection when the rows are prepared, and none when they are sent: another row took it, or the
 /// receiver closed it.
 #[tokio::test]
-async fn g1_a_look_up_for_a_lost_connection_is_neither_an_attempt_nor_the_requests_time() {
+async fn g01_a_look_up_for_a_lost_connection_is_neither_an_attempt_nor_the_requests_time() {
     let close = Arc::new(Notify::new());
     let closed = Arc::clone(&close);
     let server = raw(move |_, mut stream| {
