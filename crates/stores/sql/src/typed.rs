@@ -22,6 +22,7 @@ pub trait TypedScript<P: Params>: Sync {
     /// The meaning of a row of the result.
     type Row: Send;
 
+    /// Returns the steps and the parameters that they name.
     fn script(&self) -> &Script;
 
     /// Whether the script writes. Most do.

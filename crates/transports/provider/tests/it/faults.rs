@@ -94,7 +94,7 @@ async fn g02_a_mail_whose_lease_ran_out_is_not_sent() {
 
 /// Between two requests another worker may have sent the rest: the lease is checked before each.
 #[tokio::test]
-async fn j_a_lease_that_is_lost_between_two_requests_stops_the_mail() {
+async fn g02_a_lease_that_is_lost_between_two_requests_stops_the_mail() {
     let fake = FakeProvider::start(|_| plain(200, "{\"id\":\"1\"}")).await;
     let names: Vec<String> = (0..170).map(|number| format!("u{number}@example.com")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -268,7 +268,7 @@ async fn m09_a_full_mailbox_among_others_is_refused_for_good_and_alone() {
 
 /// Between two transactions another worker may have sent the rest: the lease is checked before each.
 #[tokio::test]
-async fn j_a_lease_that_is_lost_between_two_transactions_stops_the_mail() {
+async fn g02_a_lease_that_is_lost_between_two_transactions_stops_the_mail() {
     for pipelining in [true, false] {
         let relay = limited_relay(1, LimitReply::Rcpt, pipelining);
         let smtp = smtp(relay.clone().start().await);
