@@ -25,14 +25,14 @@ pub fn limits(batch: u32) -> Limits {
     Limits {
         concurrency: 8,
         batch,
-        stretch: batch,
-        stretch_distant: batch,
-        held: batch as usize * 6,
-        bytes: 64 * 1024 * 1024,
+        max_batch: batch,
+        max_batch_distant: batch,
+        max_held: batch as usize * 6,
+        large_row_bytes: 64 * 1024 * 1024,
         timeout: Duration::from_secs(30),
-        poll: Duration::from_millis(500),
-        sweep: Duration::from_secs(10),
-        single: false,
+        poll_interval: Duration::from_millis(500),
+        maintenance_interval: Duration::from_secs(10),
+        single_claimer: false,
     }
 }
 

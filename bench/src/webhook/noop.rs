@@ -58,14 +58,14 @@ pub async fn run(url: &str, rows: u64) -> f64 {
     let limits = Limits {
         concurrency: 4,
         batch: 500,
-        stretch: 500,
-        stretch_distant: 500,
-        held: 2000,
-        bytes: 64 * 1024 * 1024,
+        max_batch: 500,
+        max_batch_distant: 500,
+        max_held: 2000,
+        large_row_bytes: 64 * 1024 * 1024,
         timeout: Duration::from_secs(30),
-        poll: Duration::from_millis(500),
-        sweep: Duration::from_secs(10),
-        single: false,
+        poll_interval: Duration::from_millis(500),
+        maintenance_interval: Duration::from_secs(10),
+        single_claimer: false,
     };
     let composer = Arc::new(WebhookComposer::new(Arc::new(NoDirectory), Arc::new(NoSecrets)));
     lane::drain(lane::lane(&contract, store, composer, Arc::new(NoOpWebhooks), limits), rows).await

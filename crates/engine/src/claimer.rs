@@ -108,7 +108,7 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
         }
         // The leader waits for room on behalf of all claimers.
         let mut place = None;
-        while runner.state.is_open() && !runner.lane.limits.single {
+        while runner.state.is_open() && !runner.lane.limits.single_claimer {
             freed.mark_unchanged();
             match turn(&runner, Room::Usual, &mut place, &mut failures).await {
                 Turn::Full => {}
@@ -261,7 +261,7 @@ fn reserve(runner: &Runner, room: Room) -> Option<u32> {
     let limits = &runner.lane.limits;
     let all = room == Room::All;
     let contended = runner.room.is_contended(Source::Table);
-    let bound = if all { limits.held as u64 } else { runner.claim_size.held(limits) };
+    let bound = if all { limits.max_held as u64 } else { runner.claim_size.held(limits) };
     let most = u64::from(if all { limits.batch } else { runner.claim_size.rows() }).min(bound).max(1);
     let patient = bound >= 2 * most && !runner.waiting.is_empty();
     let least = if all || contended {
@@ -301,7 +301,7 @@ const LOCKED_ROW_POLL: Duration = Duration::from_secs(2);
 
 /// Returns when to poll next: after the poll interval, or earlier if a row falls due before that.
 async fn idle_deadline(runner: &Runner) -> Instant {
-    let poll = runner.lane.limits.poll;
+    let poll = runner.lane.limits.poll_interval;
     let due = runner.store.next_due().await;
     // Due and not claimed: locked by another worker, or exempt. Wait for the poll interval instead of polling at once.
     let passed_over = matches!(due, Ok(Some(Duration::ZERO))) && watchdog::misses_rows(runner);
@@ -325,14 +325,14 @@ fn single_lock(runner: &Runner) -> String {
 }
 
 async fn holds_single_lock(runner: &Runner) -> bool {
-    if !runner.lane.limits.single {
+    if !runner.lane.limits.single_claimer {
         return true;
     }
     runner.store.lock(&single_lock(runner), SINGLE_LOCK_TTL).await.unwrap_or(false)
 }
 
 async fn give_single_lock_back(runner: &Runner) {
-    if runner.lane.limits.single
+    if runner.lane.limits.single_claimer
         && let Err(error) = runner.store.unlock(&single_lock(runner)).await
     {
         tracing::warn!(lane = runner.state.name, %error, "the single-claimer lock could not be given back; it expires");

@@ -31,21 +31,21 @@ pub struct Limits {
     /// Rows per claim.
     pub batch: u32,
     /// Maximum rows per claim while the lane is fast; equal to `batch` if the operator set that.
-    pub stretch: u32,
+    pub max_batch: u32,
     /// Maximum rows per claim while the lane is fast and the database distant: each claim takes a round trip. Equal to
-    /// `stretch` if the operator set `batch` or `held`. More than `held` rows are then held, as far as they fit into
-    /// `bytes`.
-    pub stretch_distant: u32,
+    /// `max_batch` if the operator set `batch` or `held`. More than `max_held` rows are then held, as far as they fit
+    /// into `large_row_bytes`.
+    pub max_batch_distant: u32,
     /// Rows held at once: waiting, in flight and not yet settled.
-    pub held: usize,
+    pub max_held: usize,
     /// Bytes of large rows in memory at once.
-    pub bytes: u64,
+    pub large_row_bytes: u64,
     /// Time limit of one delivery.
     pub timeout: Duration,
     /// Time between two polls of an idle table, if no notification arrives.
-    pub poll: Duration,
+    pub poll_interval: Duration,
     /// Time between two runs of the maintenance tasks.
-    pub sweep: Duration,
+    pub maintenance_interval: Duration,
     /// Whether only one worker at a time claims, under a lock in the store.
-    pub single: bool,
+    pub single_claimer: bool,
 }

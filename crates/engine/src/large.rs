@@ -50,7 +50,7 @@ pub(crate) async fn add<'a>(runner: &'a Runner, call: &mut Call<'a>, runs: Vec<R
             continue;
         };
         let size = row.row.size;
-        let fits = heads.len() < most && bytes + size <= runner.lane.limits.bytes / PART;
+        let fits = heads.len() < most && bytes + size <= runner.lane.limits.large_row_bytes / PART;
         if heads.is_empty() || fits {
             bytes += size;
             heads.push(Head { row, lease, behind: run });

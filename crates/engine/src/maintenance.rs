@@ -27,7 +27,7 @@ pub(crate) const LOCK_TTL: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(runner: Arc<Runner>) {
     let mut tasks = JoinSet::new();
-    let every = runner.lane.limits.sweep;
+    let every = runner.lane.limits.maintenance_interval;
     tasks.spawn(repeat(Arc::clone(&runner), every, "reclaim", reclaim));
     tasks.spawn(repeat(Arc::clone(&runner), SLOW, "spent", |runner| sweep(runner, SweepKind::Exhausted)));
     let handoff = runner.lane.contract.handoff(runner.stage());

@@ -112,7 +112,7 @@ impl Runner {
         // Where clients share the deliveries, a prepared call would occupy a share of them.
         let calls_ahead = CallsAhead::new(workers, bounded_room.is_none());
         let waiting = Waiting::with_room(bounded_room);
-        let kib = usize::try_from(lane.limits.bytes / 1024).unwrap_or(Semaphore::MAX_PERMITS);
+        let kib = usize::try_from(lane.limits.large_row_bytes / 1024).unwrap_or(Semaphore::MAX_PERMITS);
         Arc::new(Self {
             bytes: Semaphore::new(kib.clamp(1, Semaphore::MAX_PERMITS)),
             lane,
@@ -227,7 +227,7 @@ impl Runner {
 
     /// Waits until a large row fits into the lane's byte budget.
     pub async fn room_for(&self, bytes: u64) -> Option<SemaphorePermit<'_>> {
-        let budget = u64::max(1, self.lane.limits.bytes / 1024);
+        let budget = u64::max(1, self.lane.limits.large_row_bytes / 1024);
         let kib = u32::try_from((bytes / 1024 + 1).min(budget)).unwrap_or(u32::MAX);
         // The semaphore is never closed.
         self.bytes.acquire_many(kib).await.ok()
@@ -317,7 +317,7 @@ fn workers(lane: &Lane, transport: &dyn Transport) -> usize {
 /// Returns the deliveries that clients share, if each carries one row, so that a slow receiver occupies exactly one.
 fn bounded_room(lane: &Lane, transport: &dyn Transport) -> Option<usize> {
     let shared = lane.contract.claim.fair.is_some() && transport.capabilities().batch == 1;
-    shared.then(|| workers(lane, transport).min(lane.limits.held))
+    shared.then(|| workers(lane, transport).min(lane.limits.max_held))
 }
 
 /// Waits for all parts and logs panics: a panic in a part is a bug of ours.

@@ -75,8 +75,9 @@ impl RoundTrip {
 /// more, claims were the bottleneck, and the next one requests twice as many. With a slow target this does not happen:
 /// its rows wait, so the lane holds few of them and leaves the rest to other workers.
 ///
-/// Invariant: the size is between `batch` and `stretch`, or `stretch_distant` while the database is distant; the limit of rows
-/// held grows with it, and with it the memory, but only as far as rows of their present size fit into `bytes`.
+/// Invariant: the size is between `batch` and `max_batch`, or `max_batch_distant` while the database is distant; the
+/// limit of rows held grows with it, and with it the memory, but only as far as rows of their present size fit into
+/// `large_row_bytes`.
 #[derive(Debug)]
 pub(crate) struct ClaimSize(AtomicU32);
 
@@ -96,10 +97,10 @@ impl ClaimSize {
 
     /// Returns how many rows may be held with claims of this size.
     pub fn held(&self, limits: &Limits) -> u64 {
-        let (rows, held) = (self.rows(), limits.held as u64);
+        let (rows, held) = (self.rows(), limits.max_held as u64);
         match CLAIMS * u64::from(rows) {
-            usual if rows < limits.stretch => held.min(usual),
-            distant if rows > limits.stretch => held.max(distant),
+            usual if rows < limits.max_batch => held.min(usual),
+            distant if rows > limits.max_batch => held.max(distant),
             _ => held,
         }
     }
@@ -116,7 +117,7 @@ impl ClaimSize {
             _ => now,
         };
         let least = limits.batch.max(1);
-        let most = if claim.is_distant { distant(limits, claim) } else { limits.stretch };
+        let most = if claim.is_distant { distant(limits, claim) } else { limits.max_batch };
         self.0.store(next.clamp(least, most.max(least)), Relaxed);
     }
 }
@@ -135,9 +136,9 @@ pub(crate) struct FullClaim {
 /// Returns the largest claim from a distant database: rows of this size, held four claims at a time, fit into the
 /// lane's byte budget.
 fn distant(limits: &Limits, claim: &FullClaim) -> u32 {
-    let fit = limits.bytes / CLAIMS / claim.row_bytes.max(1);
+    let fit = limits.large_row_bytes / CLAIMS / claim.row_bytes.max(1);
     let fit = u32::try_from(fit).unwrap_or(u32::MAX);
-    limits.stretch_distant.min(fit).max(limits.stretch)
+    limits.max_batch_distant.min(fit).max(limits.max_batch)
 }
 
 /// Call size: how many envelopes one transport call carries; full batches for a fast target, few for a slow one.

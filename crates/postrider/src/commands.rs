@@ -185,7 +185,7 @@ impl CommandContext {
 
 /// Returns what is wrong with a lane that needs a lock on a store that has none: every instance would claim.
 async fn missing_locks(lane: &LaneSettings, table: &dyn LaneTable) -> Result<Option<String>, store::Error> {
-    if !lane.limits.single || table.has_locks().await? {
+    if !lane.limits.single_claimer || table.has_locks().await? {
         return Ok(None);
     }
     let text = "single = true needs a lock, and the database has no table postrider_locks, so that every instance would \

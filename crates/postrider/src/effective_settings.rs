@@ -66,12 +66,12 @@ fn lane_limits(entries: &mut Entries, lane: &LaneSettings, stage: &Stage) {
     entries.add_if_set("queue", lane.queue.as_ref());
     entries.add("concurrency", limits.concurrency);
     entries.add("batch", limits.batch);
-    entries.add("held", limits.held);
-    entries.add("bytes", format_size(limits.bytes));
+    entries.add("held", limits.max_held);
+    entries.add("bytes", format_size(limits.large_row_bytes));
     entries.duration("timeout", limits.timeout);
-    entries.duration("poll", limits.poll);
-    entries.duration("sweep", limits.sweep);
-    entries.add("single", limits.single);
+    entries.duration("poll", limits.poll_interval);
+    entries.duration("sweep", limits.maintenance_interval);
+    entries.add("single", limits.single_claimer);
 }
 
 fn rules(entries: &mut Entries, contract: &Contract, stage: &Stage) {

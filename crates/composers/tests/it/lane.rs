@@ -150,14 +150,14 @@ pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Runn
         limits: Limits {
             concurrency: 1,
             batch: 50,
-            stretch: 50,
-            stretch_distant: 50,
-            held: 200,
-            bytes: 1 << 20,
+            max_batch: 50,
+            max_batch_distant: 50,
+            max_held: 200,
+            large_row_bytes: 1 << 20,
             timeout: Duration::from_secs(30),
-            poll: Duration::from_secs(1),
-            sweep: Duration::from_secs(10),
-            single: false,
+            poll_interval: Duration::from_secs(1),
+            maintenance_interval: Duration::from_secs(10),
+            single_claimer: false,
         },
     });
     Running { table, script, store, engine, _templates: templates }

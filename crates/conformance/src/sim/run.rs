@@ -122,14 +122,14 @@ fn start(shared: &Arc<SimState>, number: usize) -> Worker {
         limits: Limits {
             concurrency: 4,
             batch: 10,
-            stretch: 40,
-            stretch_distant: 40,
-            held: 20,
-            bytes: 1 << 20,
+            max_batch: 40,
+            max_batch_distant: 40,
+            max_held: 20,
+            large_row_bytes: 1 << 20,
             timeout: Duration::from_secs(30),
-            poll: Duration::from_secs(5),
-            sweep: Duration::from_secs(5),
-            single: false,
+            poll_interval: Duration::from_secs(5),
+            maintenance_interval: Duration::from_secs(5),
+            single_claimer: false,
         },
     });
     Worker { number, engine, life }

@@ -61,14 +61,14 @@ fn runner(table: &Arc<MemoryTable>, contract: Contract) -> Arc<Runner> {
         limits: Limits {
             concurrency: 1,
             batch: 1,
-            stretch: 1,
-            stretch_distant: 1,
-            held: 10,
-            bytes: 1024,
+            max_batch: 1,
+            max_batch_distant: 1,
+            max_held: 10,
+            large_row_bytes: 1024,
             timeout: second,
-            poll: second,
-            sweep: second,
-            single: false,
+            poll_interval: second,
+            maintenance_interval: second,
+            single_claimer: false,
         },
     };
     let state = Arc::new(LaneState::new("mail", "mail_outbox", "send"));

@@ -1,17 +1,17 @@
 use super::*;
 
-fn limits(batch: u32, stretch: u32, held: usize) -> Limits {
+fn limits(batch: u32, max_batch: u32, max_held: usize) -> Limits {
     Limits {
         concurrency: 4,
         batch,
-        stretch,
-        stretch_distant: stretch,
-        held,
-        bytes: 1 << 20,
+        max_batch,
+        max_batch_distant: max_batch,
+        max_held,
+        large_row_bytes: 1 << 20,
         timeout: Duration::from_secs(1),
-        poll: Duration::from_secs(1),
-        sweep: Duration::from_secs(1),
-        single: false,
+        poll_interval: Duration::from_secs(1),
+        maintenance_interval: Duration::from_secs(1),
+        single_claimer: false,
     }
 }
 
@@ -62,7 +62,7 @@ fn a_limit_that_was_chosen_is_never_passed() {
 
 #[test]
 fn claims_from_a_distant_database_grow_further_and_shrink_when_it_is_near() {
-    let limits = Limits { stretch_distant: 2000, ..limits(200, 500, 2000) };
+    let limits = Limits { max_batch_distant: 2000, ..limits(200, 500, 2000) };
     let size = ClaimSize::new(&limits);
     for expected in [400, 800, 1600, 2000] {
         size.came_full(&limits, &far(100));
@@ -75,7 +75,7 @@ fn claims_from_a_distant_database_grow_further_and_shrink_when_it_is_near() {
 
 #[test]
 fn rows_held_from_a_distant_database_fit_into_the_byte_budget() {
-    let limits = Limits { stretch_distant: 2000, bytes: 64 << 20, ..limits(200, 500, 2000) };
+    let limits = Limits { max_batch_distant: 2000, large_row_bytes: 64 << 20, ..limits(200, 500, 2000) };
     let size = ClaimSize::new(&limits);
     for _ in 0..5 {
         size.came_full(&limits, &far(16 << 10));

@@ -71,8 +71,14 @@ fn start(table: &Arc<MemoryTable>, target: &Arc<Target>, call_takes: Duration) -
     let mut store = Faulty::new(table, "worker");
     (store.claimers, store.claim_takes, store.call_takes) = (2, 3 * ROUND_TRIP, call_takes);
     let store = Arc::new(store);
-    let limits =
-        Limits { concurrency: 8, batch: 200, stretch: 500, stretch_distant: 2000, held: 2000, ..limits() };
+    let limits = Limits {
+        concurrency: 8,
+        batch: 200,
+        max_batch: 500,
+        max_batch_distant: 2000,
+        max_held: 2000,
+        ..limits()
+    };
     let engine = Engine::new(Arc::new(Even));
     engine.start(lane(Arc::clone(&store) as _, Arc::clone(target) as _, limits));
     (engine, store)

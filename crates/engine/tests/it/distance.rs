@@ -15,7 +15,7 @@ const ROWS: usize = 3000;
 
 /// Rows of a lane with the default limits of mails, over a relay that takes 20 mails on each of 8 connections.
 fn roomy() -> Limits {
-    Limits { concurrency: 8, batch: 200, stretch: 500, stretch_distant: 2000, held: 2000, ..limits() }
+    Limits { concurrency: 8, batch: 200, max_batch: 500, max_batch_distant: 2000, max_held: 2000, ..limits() }
 }
 
 fn start(table: &Arc<MemoryTable>, round_trip: Duration, call: Duration) -> (Engine, Arc<Faulty>) {

@@ -25,7 +25,7 @@ async fn outcomes_are_kept_while_the_store_is_away() {
     until("it says so", MINUTE, || matches!(health(&engine), Health::StoreUnavailable { .. })).await;
     let held = table.rows().len() - count(&table, "sent") - count(&table, "queued");
     tokio::time::sleep(Duration::from_secs(20)).await;
-    assert!(held > 0 && held <= limits().held, "{held} rows held");
+    assert!(held > 0 && held <= limits().max_held, "{held} rows held");
     store.away.store(false, SeqCst);
     until("all sent", MINUTE, || count(&table, "sent") == 100).await;
     assert_eq!(transport.total(), 100, "nothing was sent twice");
@@ -44,7 +44,7 @@ async fn outcomes_are_kept_while_the_store_refuses_them() {
     until("it says so", MINUTE, || !health(&engine).is_ready()).await;
     tokio::time::sleep(MINUTE * 5).await;
     let sent = transport.total();
-    assert!(sent <= limits().held, "{sent} mails went out, and none could be settled");
+    assert!(sent <= limits().max_held, "{sent} mails went out, and none could be settled");
     store.refuses.store(false, SeqCst);
     until("all sent", MINUTE, || count(&table, "sent") == 50).await;
     assert_eq!(transport.total(), 50, "nothing was sent twice");

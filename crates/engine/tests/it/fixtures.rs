@@ -435,14 +435,14 @@ pub fn limits() -> Limits {
     Limits {
         concurrency: 4,
         batch: 20,
-        stretch: 20,
-        stretch_distant: 20,
-        held: 40,
-        bytes: 64 * 1024 * 1024,
+        max_batch: 20,
+        max_batch_distant: 20,
+        max_held: 40,
+        large_row_bytes: 64 * 1024 * 1024,
         timeout: Duration::from_secs(10),
-        poll: Duration::from_millis(500),
-        sweep: Duration::from_secs(5),
-        single: false,
+        poll_interval: Duration::from_millis(500),
+        maintenance_interval: Duration::from_secs(5),
+        single_claimer: false,
     }
 }
 

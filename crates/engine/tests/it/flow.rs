@@ -34,7 +34,7 @@ async fn holds_no_more_rows_and_deliveries_than_its_limits() {
     let engine = start(&table, &transport);
     for _ in 0..40 {
         tokio::time::sleep(Duration::from_millis(20)).await;
-        assert!(count(&table, "dispatching") <= limits().held);
+        assert!(count(&table, "dispatching") <= limits().max_held);
     }
     until("all sent", MINUTE, || count(&table, "sent") == 300).await;
     assert_eq!(transport.most_at_once.load(std::sync::atomic::Ordering::SeqCst), limits().concurrency);
@@ -48,7 +48,11 @@ async fn most_held(call: Duration) -> usize {
     let transport = Arc::new(Scripted::delivers().taking(call));
     let engine = Engine::new(Arc::new(Even));
     let store = MemoryStore::open(&table, 0, "worker");
-    engine.start(lane(store, transport, postrider_engine::Limits { stretch: 80, held: 320, ..limits() }));
+    engine.start(lane(
+        store,
+        transport,
+        postrider_engine::Limits { max_batch: 80, max_held: 320, ..limits() },
+    ));
     let mut most = 0;
     for _ in 0..200 {
         most = most.max(count(&table, "dispatching"));
@@ -216,7 +220,7 @@ async fn a_lane_that_may_hold_few_rows_moves_everything() {
         let table = table();
         let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(7)));
         let engine = Engine::new(Arc::new(Even));
-        let few = postrider_engine::Limits { held, ..limits() };
+        let few = postrider_engine::Limits { max_held: held, ..limits() };
         let mut store = Faulty::new(&table, "w");
         (store.claimers, store.claim_takes) = (4, Duration::from_millis(3));
         engine.start(lane(Arc::new(store), Arc::clone(&transport) as Arc<dyn Transport>, few));

@@ -173,7 +173,7 @@ async fn g02_an_extension_that_fails_in_part_loses_no_lease() {
     let store = Arc::new(Faulty::new(&table, "slow"));
     store.failing_extension.store(2, SeqCst);
     let engine = Engine::new(Arc::new(Even));
-    let limits = Limits { batch: 1200, stretch: 1200, held: 1200, timeout: lease * 2, ..limits() };
+    let limits = Limits { batch: 1200, max_batch: 1200, max_held: 1200, timeout: lease * 2, ..limits() };
     let plain = lane(Arc::clone(&store) as Arc<dyn postrider_seams::Store>, slow, limits);
     engine.start(Lane { contract: Arc::new(contract), ..plain });
     until("an extension fails, and all are extended", lease, || store.extends.load(SeqCst) >= 5).await;

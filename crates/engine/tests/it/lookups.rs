@@ -74,7 +74,7 @@ async fn slow_look_ups_are_one_per_claim_and_do_not_shrink_calls() {
     fill(&table, 1000);
     let (transport, store) = (Arc::new(Listed::default()), Arc::new(Faulty::new(&table, "worker")));
     let engine = Engine::new(Arc::new(Even));
-    let limits = Limits { batch: 100, stretch: 100, held: 400, ..limits() };
+    let limits = Limits { batch: 100, max_batch: 100, max_held: 400, ..limits() };
     let mut lane = lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits);
     lane.composer = Arc::new(Addressing(Plain { limit: 1 << 20 }));
     engine.start(lane);

@@ -48,7 +48,7 @@ async fn g06_a_retention_of_seconds_is_purged_within_seconds() {
 #[tokio::test(start_paused = true)]
 async fn one_claimer_at_a_time_where_the_lane_says_so() {
     let table = table();
-    let single = postrider_engine::Limits { single: true, ..limits() };
+    let single = postrider_engine::Limits { single_claimer: true, ..limits() };
     let transport = Arc::new(Scripted::delivers());
     let (one, two) = (Arc::new(Faulty::new(&table, "one")), Arc::new(Faulty::new(&table, "two")));
     let first = Engine::new(Arc::new(Even));

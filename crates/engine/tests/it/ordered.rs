@@ -278,7 +278,7 @@ async fn a_group_is_claimed_again_when_its_run_is_settled_not_at_the_next_poll()
     let _engine = start(&table, &broker, "one");
     until("all delivered", MINUTE, || count(&table, "DELIVERED") == 60).await;
     in_order(&broker, 1, 60);
-    assert!(began.elapsed() < limits().poll, "took {:?}", began.elapsed());
+    assert!(began.elapsed() < limits().poll_interval, "took {:?}", began.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

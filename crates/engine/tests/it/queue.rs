@@ -379,7 +379,7 @@ async fn small_held_moves_everything(held: usize, batch: u32) {
     let queue = Pointers::new(&table);
     let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(20)));
     let text = |text: String| Value::Text(text);
-    let limits = Limits { held, batch, stretch: batch, ..limits() };
+    let limits = Limits { max_held: held, batch, max_batch: batch, ..limits() };
     let mut store = Faulty::new(&table, "one");
     store.claim_takes = Duration::from_millis(3);
     let engine = start_on(Arc::new(store), &queue, &transport, limits);

@@ -304,7 +304,7 @@ async fn m07_a_large_suspect_among_large_rows_does_not_stop_the_lane() {
     (2..=20).for_each(|id| table.insert(large(id, None)));
     let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(500)));
     let engine = Engine::new(Arc::new(Even));
-    let narrow = Limits { bytes: 96 * 1024, ..limits() };
+    let narrow = Limits { large_row_bytes: 96 * 1024, ..limits() };
     let store = MemoryStore::open(&table, 0, "next");
     let plain = lane(store, Arc::clone(&transport) as Arc<dyn Transport>, narrow);
     engine.start(Lane { contract: Arc::new(contract), ..plain });

@@ -311,21 +311,21 @@ fn limits(raw: &RawLimits, external: External, contract: &Contract) -> Limits {
     let own = contract.lane;
     let chosen = external.batch.or(raw.batch);
     let batch = chosen.unwrap_or(contract.claim.batch);
-    let stretch = chosen.unwrap_or(batch.max(MAX_CLAIM_SIZE));
+    let max_batch = chosen.unwrap_or(batch.max(MAX_CLAIM_SIZE));
     Limits {
         concurrency: external.concurrency.or(raw.concurrency).or(own.concurrency).unwrap_or(16) as usize,
         batch,
-        stretch,
-        stretch_distant: if chosen.or(raw.held).is_some() {
-            stretch
+        max_batch,
+        max_batch_distant: if chosen.or(raw.held).is_some() {
+            max_batch
         } else {
-            stretch.max(MAX_CLAIM_SIZE_DISTANT)
+            max_batch.max(MAX_CLAIM_SIZE_DISTANT)
         },
-        held: raw.held.unwrap_or(stretch.saturating_mul(4)) as usize,
-        bytes: raw.bytes.unwrap_or(64 << 20),
+        max_held: raw.held.unwrap_or(max_batch.saturating_mul(4)) as usize,
+        large_row_bytes: raw.bytes.unwrap_or(64 << 20),
         timeout: external.timeout.or(raw.timeout).or(own.timeout).unwrap_or(Duration::from_mins(5)),
-        poll: external.poll.or(raw.poll).or(own.poll).unwrap_or(Duration::from_secs(1)),
-        sweep: raw.sweep.unwrap_or(Duration::from_secs(10)),
-        single: raw.single.unwrap_or(false),
+        poll_interval: external.poll.or(raw.poll).or(own.poll).unwrap_or(Duration::from_secs(1)),
+        maintenance_interval: raw.sweep.unwrap_or(Duration::from_secs(10)),
+        single_claimer: raw.single.unwrap_or(false),
     }
 }

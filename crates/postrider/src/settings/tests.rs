@@ -225,7 +225,7 @@ fn of_events(settings: &Settings) -> (Duration, u32, u32, Option<Duration>, Dura
         Schedule::Delays { .. } => None,
     };
     let (limits, age) = (lane.limits, lane.contract.claim.min_age);
-    (limits.poll, limits.batch, stage.attempts.max, base, limits.timeout, age)
+    (limits.poll_interval, limits.batch, stage.attempts.max, base, limits.timeout, age)
 }
 
 #[test]
@@ -233,7 +233,10 @@ fn o04_the_specifications_defaults() {
     let (second, half) = (Duration::from_secs(1), Duration::from_millis(500));
     let settings = load(EVENTS, &[]).unwrap();
     assert_eq!(of_events(&settings), (half, 50, 3, Some(second), second * 5, second));
-    assert!(!settings.lane("events").unwrap().limits.single, "any number of instances share the work");
+    assert!(
+        !settings.lane("events").unwrap().limits.single_claimer,
+        "any number of instances share the work"
+    );
 }
 
 #[test]
