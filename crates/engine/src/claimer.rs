@@ -18,7 +18,7 @@ use crate::state::Phase;
 use crate::watchdog;
 
 /// The result of one poll of the table.
-enum Turn {
+enum PollResult {
     /// As many rows as requested: there are more.
     Full,
     /// Fewer rows: no other row of the table is due.
@@ -45,16 +45,16 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
             continue;
         }
         let late = is_full && runner.is_fair() && claimed.elapsed() >= FAIR_CLAIM_INTERVAL;
-        let room = if late { Room::All } else { Room::Usual };
+        let capacity = if late { ClaimCapacity::All } else { ClaimCapacity::Usual };
         freed.mark_unchanged();
-        let turn = turn(&runner, room, &mut place, &mut failures).await;
-        is_full = matches!(turn, Turn::NoRoom);
+        let result = claim_once(&runner, capacity, &mut place, &mut failures).await;
+        is_full = matches!(result, PollResult::NoRoom);
         if !is_full {
             claimed = Instant::now();
         }
-        match turn {
-            Turn::Full => runner.backlog.notify_waiters(),
-            Turn::Drained => {
+        match result {
+            PollResult::Full => runner.backlog.notify_waiters(),
+            PollResult::Drained => {
                 let deadline = idle_deadline(&runner).await;
                 tokio::select! {
                     biased;
@@ -64,12 +64,12 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                     _ = changed.changed() => {}
                 }
             }
-            Turn::NoRoom => {
-                if room == Room::All {
+            PollResult::NoRoom => {
+                if capacity == ClaimCapacity::All {
                     // The lane holds its maximum. The fairness key with the most waiting rows hands some back, so that
                     // the next claim finds rows of other keys.
                     claimed = Instant::now();
-                    runner.release(runner.waiting.give_up(runner.lane.limits.batch as usize));
+                    runner.release(runner.waiting.evict(runner.lane.limits.batch as usize));
                 }
                 place.get_or_insert_with(|| runner.room.wait(Source::Table));
                 tokio::select! {
@@ -79,7 +79,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                     () = tokio::time::sleep_until(claimed + FAIR_CLAIM_INTERVAL), if runner.is_fair() => {}
                 }
             }
-            Turn::Failed(wait) => {
+            PollResult::Failed(wait) => {
                 // The failure itself changed the health; only a later change may cut the wait short.
                 changed.mark_unchanged();
                 if !is_draining(&runner) {
@@ -110,16 +110,16 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
         let mut place = None;
         while runner.state.is_open() && !runner.lane.limits.single_claimer {
             freed.mark_unchanged();
-            match turn(&runner, Room::Usual, &mut place, &mut failures).await {
-                Turn::Full => {}
-                Turn::NoRoom => {
+            match claim_once(&runner, ClaimCapacity::Usual, &mut place, &mut failures).await {
+                PollResult::Full => {}
+                PollResult::NoRoom => {
                     tokio::select! {
                         biased;
                         _ = freed.changed() => {}
                         _ = changed.changed() => {}
                     }
                 }
-                Turn::Drained | Turn::Failed(_) => break,
+                PollResult::Drained | PollResult::Failed(_) => break,
             }
         }
     }
@@ -127,7 +127,7 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
 
 /// The part of the lane's capacity that a claim may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Room {
+enum ClaimCapacity {
     /// The capacity that claims of the current size need.
     Usual,
     /// The whole capacity: slow rows fill the usual one, and a client that sends its first row must not wait for them.
@@ -138,13 +138,13 @@ enum Room {
 const FAIR_CLAIM_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Makes one claim. `place` is the claimer's place among those that wait for room; it is dropped once there is some.
-async fn turn<'a>(
+async fn claim_once<'a>(
     runner: &'a Runner,
-    room: Room,
+    capacity: ClaimCapacity,
     place: &mut Option<WaitingClaimer<'a>>,
     failures: &mut u32,
-) -> Turn {
-    let Some(limit) = reserve(runner, room) else { return Turn::NoRoom };
+) -> PollResult {
+    let Some(limit) = reserve(runner, capacity) else { return PollResult::NoRoom };
     *place = None;
     let reserved = &runner.state.counters.reserved;
     reserved.fetch_add(u64::from(limit), Relaxed);
@@ -167,14 +167,14 @@ async fn turn<'a>(
             }
             give_room_back(runner, u64::from(limit) - got.min(u64::from(limit)));
             accept(runner, rows).await;
-            if full { Turn::Full } else { Turn::Drained }
+            if full { PollResult::Full } else { PollResult::Drained }
         }
         Err(error) => {
             give_room_back(runner, u64::from(limit));
             *failures += 1;
             let wait = runner.store_failed(&error, *failures);
             tracing::warn!(lane = runner.state.name, %error, "claim failed; trying again");
-            Turn::Failed(wait)
+            PollResult::Failed(wait)
         }
     }
 }
@@ -254,12 +254,12 @@ pub(crate) fn reserve_up_to(runner: &Runner, rows: u64) -> u64 {
 /// Reserves room for a claim. While rows wait for delivery, only a whole batch is worth a round trip; otherwise half of
 /// one is. If the queue's rows wait for room too, any room is used: they would take every freed slot before half a
 /// batch is free.
-fn reserve(runner: &Runner, room: Room) -> Option<u32> {
+fn reserve(runner: &Runner, capacity: ClaimCapacity) -> Option<u32> {
     if !runner.room.may(Source::Table) {
         return None;
     }
     let limits = &runner.lane.limits;
-    let all = room == Room::All;
+    let all = capacity == ClaimCapacity::All;
     let contended = runner.room.is_contended(Source::Table);
     let bound = if all { limits.max_held as u64 } else { runner.claim_size.held(limits) };
     let most = u64::from(if all { limits.batch } else { runner.claim_size.rows() }).min(bound).max(1);

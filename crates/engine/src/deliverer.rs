@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::runner::Runner;
 use crate::runs;
 use crate::suspect::{self, is_suspect};
-use crate::waiting::{Portion, Run, Taken};
+use crate::waiting::{NextDelivery, Portion, Run};
 
 /// Delivers until the lane has drained. `number` counts the deliverers of the lane from 0.
 pub(crate) async fn run(runner: Arc<Runner>, number: usize) {
@@ -25,10 +25,10 @@ pub(crate) async fn run(runner: Arc<Runner>, number: usize) {
         let portion = Portion { most, workers, whole_runs: can.keeps_order };
         // Counted when there are rows: a deliverer may have waited for them since the target was faster.
         let at_most = || runner.calls_ahead.under_way_at_most();
-        let Some((taken, _under_way)) = runner.waiting.take(portion, at_most).await else { return };
-        match taken {
-            Taken::Runs(runs) => deliver(&runner, runs, most).await,
-            Taken::Rows(rows) => {
+        let Some((next, _in_flight)) = runner.waiting.take(portion, at_most).await else { return };
+        match next {
+            NextDelivery::Runs(runs) => deliver(&runner, runs, most).await,
+            NextDelivery::Rows(rows) => {
                 let (inline, large): (Vec<_>, Vec<_>) =
                     rows.into_iter().partition(|row| row.row.fields.is_some());
                 deliver_rows(&runner, inline, most).await;

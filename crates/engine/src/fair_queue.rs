@@ -57,10 +57,10 @@ impl<T: HasFairnessKey> FairQueue<T> {
         waiting.push_back(one);
     }
 
-    /// Takes the first entry of the next share that `may` accepts.
-    pub fn next(&mut self, may: impl Fn(&FairnessKey) -> bool) -> Option<T> {
-        let at = self.round.iter().position(may)?;
-        // Shares that may not go keep their position, so they are served first once they may.
+    /// Takes the first entry of the next share that `may_begin` accepts.
+    pub fn next(&mut self, may_begin: impl Fn(&FairnessKey) -> bool) -> Option<T> {
+        let at = self.round.iter().position(may_begin)?;
+        // Shares that may not begin keep their position, so they are served first once they may.
         let share = self.round.remove(at)?;
         let waiting = self.shares.get_mut(&share)?;
         let one = waiting.pop_front();
@@ -98,19 +98,19 @@ impl<T: HasFairnessKey> FairQueue<T> {
 
     /// Removes the last entries of the share that has most, about `most` by `size`; the first entry of each share
     /// stays.
-    pub fn give_up(&mut self, most: usize, size: impl Fn(&T) -> usize) -> Vec<T> {
-        let mut given = Vec::new();
+    pub fn evict(&mut self, most: usize, size: impl Fn(&T) -> usize) -> Vec<T> {
+        let mut evicted = Vec::new();
         let Some(waiting) = self.shares.values_mut().max_by_key(|waiting| waiting.len()) else {
-            return given;
+            return evicted;
         };
         let mut left = most;
         while left > 0 && waiting.len() > 1 {
             let Some(last) = waiting.pop_back() else { break };
             left = left.saturating_sub(size(&last).max(1));
-            given.push(last);
+            evicted.push(last);
         }
-        self.count -= given.len();
-        given
+        self.count -= evicted.len();
+        evicted
     }
 }
 
@@ -141,14 +141,14 @@ impl FairShareLimit {
     }
 
     /// Whether this share may begin one more delivery.
-    pub fn may(&self, share: &FairnessKey) -> bool {
+    pub fn may_begin(&self, share: &FairnessKey) -> bool {
         let Some(room) = self.room else { return true };
         let own = self.of.get(share).copied().unwrap_or(0);
         own < TIMES * room.saturating_sub(self.all)
     }
 
     /// Counts a delivery of this share as begun.
-    pub fn began(&mut self, share: FairnessKey) {
+    pub fn record_begin(&mut self, share: FairnessKey) {
         if self.room.is_some() {
             self.all += 1;
             *self.of.entry(share).or_default() += 1;
@@ -156,7 +156,7 @@ impl FairShareLimit {
     }
 
     /// Counts a delivery of this share as ended.
-    pub fn ended(&mut self, share: &FairnessKey) {
+    pub fn record_end(&mut self, share: &FairnessKey) {
         if let Some(own) = self.of.get_mut(share) {
             self.all -= 1;
             *own -= 1;

@@ -92,7 +92,7 @@ impl Drop for Announced<'_> {
 }
 
 /// A guard for the delivery of ordinary rows: no suspect is delivered while it is held.
-pub(crate) struct Among<'a> {
+pub(crate) struct OrdinaryDeliveryGuard<'a> {
     _lane: RwLockReadGuard<'a, ()>,
     _process: RwLockReadGuard<'a, ()>,
 }
@@ -104,7 +104,7 @@ pub(crate) struct LaneExclusiveGuard<'a> {
 }
 
 /// A guard under which nothing else is in flight.
-pub(crate) struct Alone<'a> {
+pub(crate) struct ProcessExclusiveGuard<'a> {
     /// Dropped before `_one`, so that it never ends the announcement of the next suspect.
     announced: Option<Announced<'a>>,
     process: Option<RwLockWriteGuard<'a, ()>>,
@@ -117,8 +117,8 @@ pub(crate) fn is_suspect(row: &ClaimedRow) -> bool {
 }
 
 /// Waits until no suspect is being delivered.
-pub(crate) async fn among(runner: &Runner) -> Among<'_> {
-    Among { _lane: runner.alone.read().await, _process: no_suspect_elsewhere(runner).await }
+pub(crate) async fn among(runner: &Runner) -> OrdinaryDeliveryGuard<'_> {
+    OrdinaryDeliveryGuard { _lane: runner.alone.read().await, _process: no_suspect_elsewhere(runner).await }
 }
 
 /// Waits until nothing else of the lane is in flight, for the one row of a trial.
@@ -138,7 +138,10 @@ async fn no_suspect_elsewhere(runner: &Runner) -> RwLockReadGuard<'_, ()> {
 }
 
 /// Waits until nothing else is in flight. Returns an outcome that defers the row, at no cost, if it must wait longer.
-pub(crate) async fn alone<'a>(runner: &'a Runner, row: &ClaimedRow) -> Result<Alone<'a>, Outcome> {
+pub(crate) async fn alone<'a>(
+    runner: &'a Runner,
+    row: &ClaimedRow,
+) -> Result<ProcessExclusiveGuard<'a>, Outcome> {
     let wait = wait_after_crashes(row.crashes, row.since_crash);
     if !wait.is_zero() {
         return Err(later(wait));
@@ -154,10 +157,10 @@ pub(crate) async fn alone<'a>(runner: &'a Runner, row: &ClaimedRow) -> Result<Al
     let announced = Announced::new(runner);
     let process = not_stalled(runner, runner.suspects.process.write());
     let process = tokio::time::timeout(longest(runner), process).await.ok();
-    Ok(Alone { announced: Some(announced), process, _lane: lane, _one: one })
+    Ok(ProcessExclusiveGuard { announced: Some(announced), process, _lane: lane, _one: one })
 }
 
-impl Alone<'_> {
+impl ProcessExclusiveGuard<'_> {
     /// Runs the delivery. If it takes too long, for example because the store is away, other lanes resume meanwhile.
     pub async fn run(mut self, runner: &Runner, delivery: impl Future<Output = ()>) {
         let mut delivery = std::pin::pin!(delivery);

@@ -32,8 +32,8 @@ struct Inner {
     rows: FairQueue<HeldRow>,
     runs: FairQueue<Run>,
     /// The deliveries in flight per share, and all of them.
-    crowd: FairShareLimit,
-    under_way: usize,
+    fair_share: FairShareLimit,
+    in_flight: usize,
     /// Whether runs are taken next; rows and runs alternate if both wait.
     runs_next: bool,
     /// Deliverers that found nothing and wait.
@@ -43,7 +43,7 @@ struct Inner {
 
 /// The rows or runs of one delivery.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum NextDelivery {
     Rows(Vec<HeldRow>),
     Runs(Vec<Run>),
 }
@@ -58,8 +58,8 @@ pub(crate) struct InFlightGuard<'a> {
 impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         let mut inner = self.waiting.lock();
-        inner.under_way -= 1;
-        inner.crowd.ended(&self.share);
+        inner.in_flight -= 1;
+        inner.fair_share.record_end(&self.share);
         if !inner.is_empty() {
             self.waiting.arrived.notify_one();
         }
@@ -72,27 +72,27 @@ impl Inner {
     }
 
     /// Takes the next delivery; `None` if nothing waits, or no delivery, or none of a share that waits, may begin.
-    fn take(&mut self, portion: Portion, at_most: usize) -> Option<(Taken, FairnessKey)> {
-        let free = at_most.saturating_sub(self.under_way);
+    fn take(&mut self, portion: Portion, at_most: usize) -> Option<(NextDelivery, FairnessKey)> {
+        let free = at_most.saturating_sub(self.in_flight);
         if self.is_empty() || free == 0 {
             return None;
         }
         let runs = !self.runs.is_empty() && (self.runs_next || self.rows.is_empty());
-        if self.crowd.is_bounded() {
+        if self.fair_share.is_bounded() {
             return self.take_one(runs);
         }
         self.runs_next = !runs;
         let even = |waiting: usize| waiting.div_ceil(portion.workers.max(1)).clamp(1, portion.most.max(1));
         if !runs {
             let rows = even(self.rows.len());
-            return Some((Taken::Rows(self.rows.take(rows)), None));
+            return Some((NextDelivery::Rows(self.rows.take(rows)), None));
         }
         if !portion.whole_runs {
             // One row of each run is sent and the run comes back. Dividing the runs by all workers, busy ones too,
             // would soon lead to calls with a single row.
             let takers = free.min(self.idle + 1);
             let runs = self.runs.len().div_ceil(takers).clamp(1, portion.most.max(1));
-            return Some((Taken::Runs(self.runs.take(runs)), None));
+            return Some((NextDelivery::Runs(self.runs.take(runs)), None));
         }
         let mut taken: Vec<Run> = Vec::new();
         let (mut rows, most_runs) = (0, even(self.runs.len()));
@@ -103,22 +103,22 @@ impl Inner {
             }
             taken.extend(self.runs.take(1));
         }
-        Some((Taken::Runs(taken), None))
+        Some((NextDelivery::Runs(taken), None))
     }
 
     /// Takes one row of a share that may begin one more delivery.
-    fn take_one(&mut self, runs_first: bool) -> Option<(Taken, FairnessKey)> {
+    fn take_one(&mut self, runs_first: bool) -> Option<(NextDelivery, FairnessKey)> {
         for runs in [runs_first, !runs_first] {
-            let may = |share: &FairnessKey| self.crowd.may(share);
-            let taken = if runs {
-                self.runs.next(may).map(|run| (run.fairness_key(), Taken::Runs(vec![run])))
+            let may_begin = |share: &FairnessKey| self.fair_share.may_begin(share);
+            let next = if runs {
+                self.runs.next(may_begin).map(|run| (run.fairness_key(), NextDelivery::Runs(vec![run])))
             } else {
-                self.rows.next(may).map(|row| (row.fairness_key(), Taken::Rows(vec![row])))
+                self.rows.next(may_begin).map(|row| (row.fairness_key(), NextDelivery::Rows(vec![row])))
             };
-            if let Some((share, taken)) = taken {
+            if let Some((share, next)) = next {
                 self.runs_next = !runs;
-                self.crowd.began(share.clone());
-                return Some((taken, share));
+                self.fair_share.record_begin(share.clone());
+                return Some((next, share));
             }
         }
         None
@@ -140,7 +140,7 @@ impl Waiting {
     /// Creates a queue that limits the share of each client in `room` concurrent deliveries of one row each; `None` if
     /// calls carry many rows, or rows have no fairness key.
     pub fn with_room(room: Option<usize>) -> Self {
-        let inner = Inner { crowd: FairShareLimit::with_room(room), ..Inner::default() };
+        let inner = Inner { fair_share: FairShareLimit::with_room(room), ..Inner::default() };
         Self { inner: Mutex::new(inner), ..Self::default() }
     }
 
@@ -195,23 +195,23 @@ impl Waiting {
 
     /// Waits for and takes the rows of one delivery: an even part of what waits, so that a short queue is spread over
     /// all workers (latency) and a long one is sent in full batches (throughput). `at_most` says, at the moment when
-    /// rows could be taken, how many deliveries may be under way. `None` once closed and empty.
+    /// rows could be taken, how many deliveries may be in flight. `None` once closed and empty.
     pub async fn take(
         &self,
         portion: Portion,
         at_most: impl Fn() -> usize,
-    ) -> Option<(Taken, InFlightGuard<'_>)> {
+    ) -> Option<(NextDelivery, InFlightGuard<'_>)> {
         let mut idle = 0;
         loop {
             {
                 let mut inner = self.lock();
                 inner.idle -= std::mem::take(&mut idle);
-                if let Some((taken, share)) = inner.take(portion, at_most()) {
-                    inner.under_way += 1;
+                if let Some((next, share)) = inner.take(portion, at_most()) {
+                    inner.in_flight += 1;
                     if !inner.is_empty() {
                         self.arrived.notify_one();
                     }
-                    return Some((taken, InFlightGuard { waiting: self, share }));
+                    return Some((next, InFlightGuard { waiting: self, share }));
                 }
                 if inner.closed && inner.is_empty() {
                     // Wake the next waiter, so that it sees the end too.
@@ -233,11 +233,11 @@ impl Waiting {
 
     /// Takes about `most` of the last rows of the share that has most waiting, to be handed back and make room for
     /// others.
-    pub fn give_up(&self, most: usize) -> (Vec<HeldRow>, Vec<Run>) {
+    pub fn evict(&self, most: usize) -> (Vec<HeldRow>, Vec<Run>) {
         let mut inner = self.lock();
-        let rows = inner.rows.give_up(most, |_| 1);
+        let rows = inner.rows.evict(most, |_| 1);
         let left = most.saturating_sub(rows.len());
-        let runs = if left == 0 { Vec::new() } else { inner.runs.give_up(left, Run::len) };
+        let runs = if left == 0 { Vec::new() } else { inner.runs.evict(left, Run::len) };
         (rows, runs)
     }
 

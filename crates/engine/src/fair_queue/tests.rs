@@ -55,9 +55,9 @@ fn j09_who_has_most_gives_up_its_last() {
     let mut queue = FairQueue::default();
     (0..5).for_each(|id| queue.push(row(id, Some("a"))));
     queue.push(row(9, Some("b")));
-    assert_eq!(ids(&queue.give_up(2, |_| 1)), [RowId::Int(4), RowId::Int(3)]);
-    assert_eq!(queue.give_up(9, |_| 1).len(), 2, "its first stays");
-    assert!(queue.give_up(9, |_| 1).is_empty());
+    assert_eq!(ids(&queue.evict(2, |_| 1)), [RowId::Int(4), RowId::Int(3)]);
+    assert_eq!(queue.evict(9, |_| 1).len(), 2, "its first stays");
+    assert!(queue.evict(9, |_| 1).is_empty());
     assert_eq!(ids(&queue.take(9)), [RowId::Int(0), RowId::Int(9)]);
     assert!(queue.is_empty());
 }
@@ -76,8 +76,8 @@ fn j09_a_share_that_may_not_go_holds_up_no_other() {
 
 fn fill(limit: &mut FairShareLimit, name: &str) -> usize {
     let (before, share) = (limit.all, Some(name.into()));
-    while limit.may(&share) {
-        limit.began(share.clone());
+    while limit.may_begin(&share) {
+        limit.record_begin(share.clone());
     }
     limit.all - before
 }
@@ -92,8 +92,8 @@ fn j09_no_share_gets_all_deliveries_and_a_new_one_finds_some() {
         assert!(fill(&mut limit, &format!("late {n}")) > 0);
     }
     let a: FairnessKey = Some("a".into());
-    (0..448).for_each(|_| limit.ended(&a));
-    assert!(!limit.of.contains_key(&a) && limit.may(&a));
+    (0..448).for_each(|_| limit.record_end(&a));
+    assert!(!limit.of.contains_key(&a) && limit.may_begin(&a));
 }
 
 #[test]
@@ -102,6 +102,6 @@ fn a_few_deliveries_are_not_divided() {
         assert_eq!(fill(&mut FairShareLimit::with_room(Some(room)), "a"), room);
     }
     let mut unbounded = FairShareLimit::default();
-    (0..10_000).for_each(|_| unbounded.began(None));
-    assert!(unbounded.may(&None));
+    (0..10_000).for_each(|_| unbounded.record_begin(None));
+    assert!(unbounded.may_begin(&None));
 }
