@@ -18,9 +18,9 @@ pub const SUSPECT_CRASHES: u32 = 2;
 pub const LEAST_CRASHES: u32 = 7;
 
 /// Time that a new suspect waits after its last crash; each further crash doubles it.
-const FIRST_WAIT: Duration = Duration::from_secs(15);
+const MIN_RETRY_DELAY: Duration = Duration::from_secs(15);
 
-const LONGEST_WAIT: Duration = Duration::from_hours(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_hours(1);
 
 /// Microseconds by which a crash time may be ahead of the clock and still count. A clock that was set back must not
 /// hold back a row forever.
@@ -66,8 +66,10 @@ pub fn wait_after_crashes(crashes: u32, since: i64) -> Duration {
         return Duration::ZERO;
     }
     let doubled = 2u32.checked_pow(crashes - SUSPECT_CRASHES);
-    let wait =
-        doubled.and_then(|times| FIRST_WAIT.checked_mul(times)).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
+    let wait = doubled
+        .and_then(|times| MIN_RETRY_DELAY.checked_mul(times))
+        .unwrap_or(MAX_RETRY_DELAY)
+        .min(MAX_RETRY_DELAY);
     wait.saturating_sub(Duration::from_micros(u64::try_from(since).unwrap_or(0)))
 }
 

@@ -16,8 +16,8 @@ use crate::state::{Phase, TargetTrouble};
 /// The number of consecutive connection failures after which the target counts as away.
 const UNREACHABLE_AFTER: u32 = 5;
 
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MIN_RETRY_DELAY: Duration = Duration::from_secs(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// The number of waits without a row to try after which a trial ends as passed: the rows to try are gone.
 const IDLE_TRIAL: u32 = 10;
@@ -211,14 +211,14 @@ async fn probe(runner: &Runner) {
 pub(crate) async fn run(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
     let every = runner.transport.capabilities().idle_probe_interval;
-    let longest_wait = every.unwrap_or(LONGEST_WAIT);
+    let max_delay = every.unwrap_or(MAX_RETRY_DELAY);
     probe_and_record(&runner).await;
     loop {
-        let mut wait = FIRST_WAIT;
+        let mut delay = MIN_RETRY_DELAY;
         let mut idle = 0;
         while runner.state.has_target_trouble() && runner.state.phase() == Phase::Running {
-            tokio::time::sleep(wait.mul_f64(1.0 + 0.2 * runner.dice.roll())).await;
-            wait = (wait * 2).min(longest_wait);
+            tokio::time::sleep(delay.mul_f64(1.0 + 0.2 * runner.dice.roll())).await;
+            delay = (delay * 2).min(max_delay);
             idle = if runner.state.is_on_trial() && runner.state.held() == 0 { idle + 1 } else { 0 };
             if idle > IDLE_TRIAL {
                 is_back(&runner);
@@ -234,7 +234,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
             () = runner.probe_requested.notified() => {
                 probe_and_record(&runner).await;
                 // Many signs are answered by one probe, and at most one per second.
-                tokio::time::sleep(FIRST_WAIT).await;
+                tokio::time::sleep(MIN_RETRY_DELAY).await;
             }
             () = tokio::time::sleep(every.unwrap_or_default()), if every.is_some() => {
                 let quiet = every.is_some_and(|every| runner.since_progress() >= every);
