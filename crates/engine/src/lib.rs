@@ -20,11 +20,9 @@ mod large;
 mod lease_extender;
 mod maintenance;
 mod missing_acks;
-mod new_rows;
 mod observed;
 mod outcomes;
 mod prober;
-mod publish;
 mod queue_publisher;
 mod queue_receiver;
 mod recipients;
@@ -45,5 +43,5 @@ mod watchdog;
 
 pub use engine::{AnnouncedLane, Drained, Engine, Handle};
 pub use lane::{Lane, Limits};
-pub use new_rows::QueueNewRowPublisher;
+pub use queue_publisher::QueueNewRowPublisher;
 pub use status::{Health, LaneStatus};
