@@ -12,7 +12,7 @@ use postrider_seams::{Envelope, Failure, Outcome, Receipt, Store, Transport, tra
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
-use crate::fixtures::{Even, Faulty, count, fill, health, int, lane, limits, mail, table, until};
+use crate::fixtures::{FaultyStore, NoJitter, count, fill, health, int, lane, limits, mail, table, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -67,8 +67,8 @@ impl Transport for Target {
 }
 
 /// Starts a lane with the default limits of mails; a mark or a settle takes `call_takes`.
-fn start(table: &Arc<MemoryTable>, target: &Arc<Target>, call_takes: Duration) -> (Engine, Arc<Faulty>) {
-    let mut store = Faulty::new(table, "worker");
+fn start(table: &Arc<MemoryTable>, target: &Arc<Target>, call_takes: Duration) -> (Engine, Arc<FaultyStore>) {
+    let mut store = FaultyStore::new(table, "worker");
     (store.claimers, store.claim_takes, store.call_takes) = (2, 3 * ROUND_TRIP, call_takes);
     let store = Arc::new(store);
     let limits = Limits {
@@ -79,14 +79,14 @@ fn start(table: &Arc<MemoryTable>, target: &Arc<Target>, call_takes: Duration) -
         max_held: 2000,
         ..limits()
     };
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(Arc::clone(&store) as _, Arc::clone(target) as _, limits));
     (engine, store)
 }
 
 /// Kills the worker: nothing that it does reaches the database any more. Returns how many rows the crash charges
 /// although they were not handed to the target.
-async fn charged_unsent(table: &Arc<MemoryTable>, target: &Target, store: &Faulty) -> usize {
+async fn charged_unsent(table: &Arc<MemoryTable>, target: &Target, store: &FaultyStore) -> usize {
     store.away.store(true, SeqCst);
     let handed = target.handed();
     tokio::time::sleep(MINUTE + Duration::from_secs(1)).await;

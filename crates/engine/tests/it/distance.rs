@@ -9,7 +9,7 @@ use postrider_engine::{Engine, Limits};
 use postrider_store_memory::MemoryTable;
 use tokio::time::Instant;
 
-use crate::fixtures::{Even, Faulty, Scripted, count, fill, lane, limits, table, until};
+use crate::fixtures::{FaultyStore, NoJitter, Scripted, count, fill, lane, limits, table, until};
 
 const ROWS: usize = 3000;
 
@@ -18,14 +18,14 @@ fn roomy() -> Limits {
     Limits { concurrency: 8, batch: 200, max_batch: 500, max_batch_distant: 2000, max_held: 2000, ..limits() }
 }
 
-fn start(table: &Arc<MemoryTable>, round_trip: Duration, call: Duration) -> (Engine, Arc<Faulty>) {
+fn start(table: &Arc<MemoryTable>, round_trip: Duration, call: Duration) -> (Engine, Arc<FaultyStore>) {
     let mut transport = Scripted::delivers().taking(call);
     transport.batch = 20;
-    let mut store = Faulty::new(table, "worker");
+    let mut store = FaultyStore::new(table, "worker");
     store.claimers = 2;
     store.claim_takes = 3 * round_trip;
     store.call_takes = round_trip;
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let store = Arc::new(store);
     engine.start(lane(Arc::clone(&store) as _, Arc::new(transport), roomy()));
     (engine, store)

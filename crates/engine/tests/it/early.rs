@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_engine::{Engine, Lane};
-use postrider_seams::{ClaimedRow, Composer, Envelope, Failure, Outcome, Receipt, Transport, transport};
+use postrider_seams::{Envelope, Failure, Outcome, Receipt, Transport, transport};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
-use crate::fixtures::{Even, Plain, count, fill, int, lane, limits, mail, table, text, unreachable, until};
+use crate::fixtures::{
+    AcceptingComposer, DeadLetterComposer, NoJitter, count, fill, int, lane, limits, mail, table, text,
+    unreachable, until,
+};
 
 /// A broker that acknowledges all records but one at once, and answers about that one when the test lets it.
 #[derive(Default)]
@@ -52,7 +55,7 @@ async fn o02_acknowledged_rows_are_settled_while_the_call_goes_on() {
     let table = table();
     fill(&table, 9);
     let broker = Arc::new(OneSilent::default());
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(MemoryStore::open(&table, 0, "worker"), Arc::clone(&broker) as _, limits()));
     until("all others are sent", Duration::from_secs(5), || count(&table, "sent") == 8).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -106,7 +109,7 @@ impl Transport for AllButOne {
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
         self.tried.lock().expect("no panic").extend(batch.iter().map(|envelope| envelope.row.clone()));
-        if batch[0].row == "letter" {
+        if batch[0].row.starts_with("letter-") {
             tokio::time::sleep(Duration::from_mins(1)).await;
         }
         if batch.iter().any(|envelope| envelope.row == "3") && matches!(self.ends, Ends::Panics | Ends::Hangs)
@@ -127,32 +130,17 @@ impl Transport for AllButOne {
     }
 }
 
-/// A composer with a target for dead letters.
-struct Lettering(Plain);
-
-#[async_trait]
-impl Composer for Lettering {
-    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
-        self.0.compose(rows).await
-    }
-
-    fn size_limit(&self) -> u64 {
-        self.0.size_limit()
-    }
-
-    fn dead_letter(&self, envelope: &Envelope, _reason: &str) -> Option<Envelope> {
-        Some(Envelope { row: "letter".to_owned(), ..envelope.clone() })
-    }
-}
-
 /// Starts a lane that sends rows 1 to 5 in one call.
 async fn one_call(ends: Ends) -> (Engine, Arc<MemoryTable>, Arc<AllButOne>) {
     let table = table();
     table.insert(mail(&table, 100));
     let target = Arc::new(AllButOne { ends, tried: Mutex::default() });
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let plain = lane(MemoryStore::open(&table, 0, "worker"), Arc::clone(&target) as _, limits());
-    engine.start(Lane { composer: Arc::new(Lettering(Plain { limit: 1 << 20 })), ..plain });
+    engine.start(Lane {
+        composer: Arc::new(DeadLetterComposer(AcceptingComposer { limit: 1 << 20 })),
+        ..plain
+    });
     until("the speed is known", Duration::from_secs(5), || count(&table, "sent") == 1).await;
     fill(&table, 5);
     until("they are sent", Duration::from_secs(5), || target.tried.lock().expect("no panic").len() >= 6)

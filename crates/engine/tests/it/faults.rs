@@ -8,7 +8,9 @@ use postrider_engine::{Engine, Health};
 use postrider_seams::{Store, Transport};
 use postrider_store_memory::MemoryStore;
 
-use crate::fixtures::{Even, Faulty, Scripted, count, fill, health, int, lane, limits, start, table, until};
+use crate::fixtures::{
+    FaultyStore, NoJitter, Scripted, count, fill, health, int, lane, limits, start, table, until,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -17,8 +19,8 @@ async fn outcomes_are_kept_while_the_store_is_away() {
     let table = table();
     fill(&table, 100);
     let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(100)));
-    let store = Arc::new(Faulty::new(&table, "w"));
-    let engine = Engine::new(Arc::new(Even));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(store.clone(), transport.clone() as Arc<dyn Transport>, limits()));
     until("under way", MINUTE, || transport.total() > 5).await;
     store.away.store(true, SeqCst);
@@ -37,9 +39,9 @@ async fn outcomes_are_kept_while_the_store_refuses_them() {
     let table = table();
     fill(&table, 50);
     let transport = Arc::new(Scripted::delivers());
-    let store = Arc::new(Faulty::new(&table, "w"));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
     store.refuses.store(true, SeqCst);
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(store.clone(), transport.clone() as Arc<dyn Transport>, limits()));
     until("it says so", MINUTE, || !health(&engine).is_ready()).await;
     tokio::time::sleep(MINUTE * 5).await;
@@ -69,7 +71,7 @@ async fn a_drain_has_a_limit() {
     let table = table();
     fill(&table, 10);
     let transport = Arc::new(Scripted::delivers().taking(MINUTE * 5));
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let patient = postrider_engine::Limits { timeout: MINUTE * 10, ..limits() };
     let store = MemoryStore::open(&table, 0, "w");
     engine.start(lane(store, transport.clone() as Arc<dyn Transport>, patient));

@@ -18,9 +18,9 @@ use postrider_store_memory::{MemoryStore, MemoryTable, Row};
 use tokio::time::Instant;
 
 /// Randomness without jitter: always the middle.
-pub struct Even;
+pub struct NoJitter;
 
-impl Dice for Even {
+impl Dice for NoJitter {
     fn roll(&self) -> f64 {
         0.0
     }
@@ -175,12 +175,12 @@ impl Transport for Scripted {
 }
 
 /// A composer that accepts any row; panics on the subject `panic`, rejects the subject `reject`.
-pub struct Plain {
+pub struct AcceptingComposer {
     pub limit: u64,
 }
 
 #[async_trait]
-impl Composer for Plain {
+impl Composer for AcceptingComposer {
     async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         rows.iter()
             .map(|row| {
@@ -207,8 +207,26 @@ impl Composer for Plain {
     }
 }
 
+/// [`AcceptingComposer`] with a dead letter for every row that ends undelivered: the envelope of the row `letter-ROW`.
+pub struct DeadLetterComposer(pub AcceptingComposer);
+
+#[async_trait]
+impl Composer for DeadLetterComposer {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
+        self.0.compose(rows).await
+    }
+
+    fn size_limit(&self) -> u64 {
+        self.0.size_limit()
+    }
+
+    fn dead_letter(&self, envelope: &Envelope, _reason: &str) -> Option<Envelope> {
+        Some(Envelope { row: format!("letter-{}", envelope.row), ..envelope.clone() })
+    }
+}
+
 /// A store whose calls fail or hang while a flag is set.
-pub struct Faulty {
+pub struct FaultyStore {
     pub inner: Arc<MemoryStore>,
     pub away: AtomicBool,
     /// Whether settles never return.
@@ -245,7 +263,7 @@ pub struct Faulty {
     pub failing_releases: AtomicUsize,
 }
 
-impl Faulty {
+impl FaultyStore {
     pub fn new(table: &Arc<MemoryTable>, worker: &str) -> Self {
         Self {
             inner: MemoryStore::open(table, 0, worker),
@@ -288,7 +306,7 @@ impl Faulty {
 }
 
 #[async_trait]
-impl Store for Faulty {
+impl Store for FaultyStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities { claimers: self.claimers, ..self.inner.capabilities() }
     }
@@ -400,14 +418,14 @@ impl Store for Faulty {
     }
 }
 
-impl Faulty {
+impl FaultyStore {
     fn handoff_or_error(&self) -> &dyn Handoff {
         self.inner.handoff().expect("the lane has a queue")
     }
 }
 
 #[async_trait]
-impl Handoff for Faulty {
+impl Handoff for FaultyStore {
     fn may_have_unqueueable_rows(&self) -> bool {
         self.handoff_or_error().may_have_unqueueable_rows()
     }
@@ -452,7 +470,7 @@ pub fn lane(store: Arc<dyn Store>, transport: Arc<dyn Transport>, limits: Limits
         contract: Arc::new(contract()),
         stage: 0,
         store,
-        composer: Arc::new(Plain { limit: 1024 * 1024 }),
+        composer: Arc::new(AcceptingComposer { limit: 1024 * 1024 }),
         transport,
         queue: None,
         limits,
@@ -461,7 +479,7 @@ pub fn lane(store: Arc<dyn Store>, transport: Arc<dyn Transport>, limits: Limits
 
 /// Starts an engine with one lane on a store of its own.
 pub fn start(table: &Arc<MemoryTable>, transport: &Arc<Scripted>) -> Engine {
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let store = MemoryStore::open(table, 0, "worker-1");
     engine.start(lane(store, Arc::clone(transport) as Arc<dyn Transport>, limits()));
     engine

@@ -8,7 +8,7 @@ use postrider_seams::{Failure, Outcome, RowId, Transport, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 
 use crate::fixtures::{
-    Even, Faulty, Scripted, count, fill, health, int, lane, limits, mail, start, table, text, until,
+    FaultyStore, NoJitter, Scripted, count, fill, health, int, lane, limits, mail, start, table, text, until,
 };
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -46,7 +46,7 @@ async fn most_held(call: Duration) -> usize {
     let table = table();
     fill(&table, 400);
     let transport = Arc::new(Scripted::delivers().taking(call));
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let store = MemoryStore::open(&table, 0, "worker");
     engine.start(lane(
         store,
@@ -127,8 +127,8 @@ async fn a_large_row_is_loaded_later_and_one_over_the_limit_is_not_loaded() {
         table.insert(row);
     }
     let transport = Arc::new(Scripted::delivers());
-    let store = Arc::new(Faulty::new(&table, "w"));
-    let engine = Engine::new(Arc::new(Even));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(store.clone(), Arc::clone(&transport) as Arc<dyn Transport>, limits()));
     until("both settled", MINUTE, || count(&table, "sent") == 1 && count(&table, "failed") == 1).await;
     assert!(text(&table, 2, "last_error").expect("a reason").contains("too large"));
@@ -152,8 +152,8 @@ async fn large_rows_are_loaded_several_in_one_call() {
     let mut transport = Scripted::delivers();
     transport.batch = 10;
     let transport = Arc::new(transport);
-    let store = Arc::new(Faulty::new(&table, "w"));
-    let engine = Engine::new(Arc::new(Even));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(store.clone(), Arc::clone(&transport) as Arc<dyn Transport>, limits()));
     until("all are sent", MINUTE, || count(&table, "sent") == 100).await;
     let loads = store.loads.load(std::sync::atomic::Ordering::SeqCst);
@@ -165,8 +165,8 @@ async fn m09_a_large_row_that_can_never_be_read_fails_instead_of_going_round() {
     let table = table();
     fill_large(&table, 5);
     let transport = Arc::new(Scripted::delivers());
-    let store = Arc::new(Faulty { unreadable: Some(RowId::Int(4)), ..Faulty::new(&table, "w") });
-    let engine = Engine::new(Arc::new(Even));
+    let store = Arc::new(FaultyStore { unreadable: Some(RowId::Int(4)), ..FaultyStore::new(&table, "w") });
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits()));
     until("all settled", MINUTE, || count(&table, "sent") == 4 && count(&table, "failed") == 1).await;
     assert!(text(&table, 4, "last_error").expect("a reason").contains("larger than the server sends"));
@@ -189,7 +189,7 @@ async fn two_engines_share_a_table_and_never_a_row() {
     fill(&table, 400);
     let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(3)));
     let _one = start(&table, &transport);
-    let two = Engine::new(Arc::new(Even));
+    let two = Engine::new(Arc::new(NoJitter));
     let store = MemoryStore::open(&table, 0, "worker-2");
     two.start(lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits()));
     until("all sent", MINUTE, || count(&table, "sent") == 400).await;
@@ -219,9 +219,9 @@ async fn a_lane_that_may_hold_few_rows_moves_everything() {
     for held in [1, 2, 20] {
         let table = table();
         let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(7)));
-        let engine = Engine::new(Arc::new(Even));
+        let engine = Engine::new(Arc::new(NoJitter));
         let few = postrider_engine::Limits { max_held: held, ..limits() };
-        let mut store = Faulty::new(&table, "w");
+        let mut store = FaultyStore::new(&table, "w");
         (store.claimers, store.claim_takes) = (4, Duration::from_millis(3));
         engine.start(lane(Arc::new(store), Arc::clone(&transport) as Arc<dyn Transport>, few));
         for id in 1..=200 {

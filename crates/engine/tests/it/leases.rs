@@ -11,7 +11,7 @@ use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
 use crate::fixtures::{
-    Even, Faulty, Scripted, count, fill, int, lane, limits, mail, start, table, text, until,
+    FaultyStore, NoJitter, Scripted, count, fill, int, lane, limits, mail, start, table, text, until,
 };
 use crate::ordered;
 
@@ -22,14 +22,14 @@ async fn g02_a_long_delivery_keeps_its_lease() {
     let table = table();
     table.insert(mail(&table, 1));
     let slow = Arc::new(Scripted::delivers().taking(MINUTE * 5));
-    let store = Arc::new(Faulty::new(&table, "slow"));
-    let engine = Engine::new(Arc::new(Even));
+    let store = Arc::new(FaultyStore::new(&table, "slow"));
+    let engine = Engine::new(Arc::new(NoJitter));
     let patient = Limits { timeout: MINUTE * 10, ..limits() };
     engine.start(lane(store.clone(), slow.clone() as Arc<dyn Transport>, patient));
     // A second worker would claim the row if its lease ran out.
     let other = Arc::new(Scripted::delivers());
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let second = Engine::new(Arc::new(Even));
+    let second = Engine::new(Arc::new(NoJitter));
     second.start(lane(MemoryStore::open(&table, 0, "second"), other.clone() as Arc<dyn Transport>, limits()));
     until("sent", MINUTE * 6, || count(&table, "sent") == 1).await;
     assert_eq!((slow.total(), other.total()), (1, 0));
@@ -75,10 +75,10 @@ async fn g02_a_row_that_another_worker_has_is_not_sent_by_one_that_comes_late() 
     let table = table();
     fill(&table, 1);
     let transport = Arc::new(Scripted::delivers());
-    let store = Arc::new(Faulty::new(&table, "late"));
+    let store = Arc::new(FaultyStore::new(&table, "late"));
     let thief = MemoryStore::open(&table, 0, "thief");
     store.stops_before_begin.store(true, SeqCst);
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(Arc::clone(&store) as Arc<dyn postrider_seams::Store>, transport.clone(), limits()));
     until("it is about to send", MINUTE, || store.is_stopped.load(SeqCst)).await;
     table.edit(&RowId::Int(1), |row| {
@@ -125,10 +125,10 @@ impl Transport for Queueing {
     }
 }
 
-fn start_queueing(table: &Arc<MemoryTable>, waits: Duration) -> (Engine, Arc<Faulty>, Arc<Queueing>) {
+fn start_queueing(table: &Arc<MemoryTable>, waits: Duration) -> (Engine, Arc<FaultyStore>, Arc<Queueing>) {
     let transport = Arc::new(Queueing { waits, sent: AtomicUsize::new(0), deferred: AtomicUsize::new(0) });
-    let store = Arc::new(Faulty::new(table, "slow"));
-    let engine = Engine::new(Arc::new(Even));
+    let store = Arc::new(FaultyStore::new(table, "slow"));
+    let engine = Engine::new(Arc::new(NoJitter));
     let limits = Limits { timeout: MINUTE * 10, ..limits() };
     engine.start(lane(
         Arc::clone(&store) as Arc<dyn postrider_seams::Store>,
@@ -170,9 +170,9 @@ async fn g02_an_extension_that_fails_in_part_loses_no_lease() {
     (1..=1200).for_each(|id| table.insert(ordered::record(&table, id, None)));
     let lease = contract.stages[0].lease.duration;
     let slow = Arc::new(Scripted::delivers().taking(lease));
-    let store = Arc::new(Faulty::new(&table, "slow"));
+    let store = Arc::new(FaultyStore::new(&table, "slow"));
     store.failing_extension.store(2, SeqCst);
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let limits = Limits { batch: 1200, max_batch: 1200, max_held: 1200, timeout: lease * 2, ..limits() };
     let plain = lane(Arc::clone(&store) as Arc<dyn postrider_seams::Store>, slow, limits);
     engine.start(Lane { contract: Arc::new(contract), ..plain });
@@ -224,13 +224,13 @@ async fn a_a_row_that_another_session_locks_costs_no_other_row_its_lease() {
     let table = table();
     fill(&table, 3);
     let slow = Arc::new(Scripted::delivers().taking(MINUTE * 3));
-    let store = Arc::new(Faulty { locked: Some(RowId::Int(2)), ..Faulty::new(&table, "slow") });
-    let engine = Engine::new(Arc::new(Even));
+    let store = Arc::new(FaultyStore { locked: Some(RowId::Int(2)), ..FaultyStore::new(&table, "slow") });
+    let engine = Engine::new(Arc::new(NoJitter));
     let patient = Limits { timeout: MINUTE * 10, ..limits() };
     engine.start(lane(store, slow.clone() as Arc<dyn Transport>, patient));
     let other = Arc::new(Scripted::delivers());
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let second = Engine::new(Arc::new(Even));
+    let second = Engine::new(Arc::new(NoJitter));
     second.start(lane(MemoryStore::open(&table, 0, "second"), other.clone() as Arc<dyn Transport>, limits()));
     until("sent", MINUTE * 6, || count(&table, "sent") == 3).await;
     assert_eq!((other.times("1"), other.times("3")), (0, 0), "their leases were extended");

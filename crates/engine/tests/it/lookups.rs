@@ -9,7 +9,7 @@ use postrider_engine::{Engine, Limits};
 use postrider_seams::{ClaimedRow, Composer, Envelope, Outcome, Receipt, Transport, transport};
 use tokio::time::Instant;
 
-use crate::fixtures::{Even, Faulty, Plain, count, fill, lane, limits, table, until};
+use crate::fixtures::{AcceptingComposer, FaultyStore, NoJitter, count, fill, lane, limits, table, until};
 
 /// The duration of a round trip to the database.
 const ROUND_TRIP: Duration = Duration::from_millis(500);
@@ -50,7 +50,7 @@ impl Transport for Listed {
 }
 
 /// A composer that knows the recipients of a row before it is composed.
-struct Addressing(Plain);
+struct Addressing(AcceptingComposer);
 
 #[async_trait]
 impl Composer for Addressing {
@@ -72,11 +72,11 @@ impl Composer for Addressing {
 async fn slow_look_ups_are_one_per_claim_and_do_not_shrink_calls() {
     let table = table();
     fill(&table, 1000);
-    let (transport, store) = (Arc::new(Listed::default()), Arc::new(Faulty::new(&table, "worker")));
-    let engine = Engine::new(Arc::new(Even));
+    let (transport, store) = (Arc::new(Listed::default()), Arc::new(FaultyStore::new(&table, "worker")));
+    let engine = Engine::new(Arc::new(NoJitter));
     let limits = Limits { batch: 100, max_batch: 100, max_held: 400, ..limits() };
     let mut lane = lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits);
-    lane.composer = Arc::new(Addressing(Plain { limit: 1 << 20 }));
+    lane.composer = Arc::new(Addressing(AcceptingComposer { limit: 1 << 20 }));
     engine.start(lane);
     until("all sent", Duration::from_mins(10), || count(&table, "sent") == 1000).await;
 

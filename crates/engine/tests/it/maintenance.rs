@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_engine::{Engine, Health, Lane};
-use postrider_seams::{ClaimedRow, Composer, Envelope, Failure, Outcome, Receipt, RowId, Transport, Value};
+use postrider_seams::{Failure, Outcome, Receipt, RowId, Transport, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 
 use crate::fixtures::{
-    Even, Faulty, Plain, Scripted, count, fill, health, lane, limits, start, table, text, until,
+    AcceptingComposer, DeadLetterComposer, FaultyStore, NoJitter, Scripted, count, fill, health, lane,
+    limits, start, table, text, until,
 };
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -39,7 +39,7 @@ async fn g06_a_retention_of_seconds_is_purged_within_seconds() {
     fill(&table, 3);
     let store = MemoryStore::open(&table, 0, "worker-1");
     let transport = Arc::new(Scripted::delivers()) as Arc<dyn Transport>;
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(Lane { contract: Arc::new(contract), ..lane(store, transport, limits()) });
     until("all sent", MINUTE, || count(&table, "sent") == 3).await;
     until("purged", Duration::from_millis(6_300), || table.rows().is_empty()).await;
@@ -50,11 +50,11 @@ async fn one_claimer_at_a_time_where_the_lane_says_so() {
     let table = table();
     let single = postrider_engine::Limits { single_claimer: true, ..limits() };
     let transport = Arc::new(Scripted::delivers());
-    let (one, two) = (Arc::new(Faulty::new(&table, "one")), Arc::new(Faulty::new(&table, "two")));
-    let first = Engine::new(Arc::new(Even));
+    let (one, two) = (Arc::new(FaultyStore::new(&table, "one")), Arc::new(FaultyStore::new(&table, "two")));
+    let first = Engine::new(Arc::new(NoJitter));
     first.start(lane(one.clone(), transport.clone() as Arc<dyn Transport>, single));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let second = Engine::new(Arc::new(Even));
+    let second = Engine::new(Arc::new(NoJitter));
     second.start(lane(two.clone(), transport.clone() as Arc<dyn Transport>, single));
     fill(&table, 100);
     until("all sent", MINUTE, || count(&table, "sent") == 100).await;
@@ -62,24 +62,6 @@ async fn one_claimer_at_a_time_where_the_lane_says_so() {
     assert_eq!(two.claims.load(SeqCst), 0, "the second waits for the lock");
     first.drain(Duration::from_secs(5)).await;
     until("the second takes over", MINUTE, || two.claims.load(SeqCst) > 0).await;
-}
-
-/// A composer that returns a dead letter for every row that ends undelivered.
-struct Reporting(Plain);
-
-#[async_trait]
-impl Composer for Reporting {
-    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
-        self.0.compose(rows).await
-    }
-
-    fn size_limit(&self) -> u64 {
-        self.0.limit
-    }
-
-    fn dead_letter(&self, envelope: &Envelope, _reason: &str) -> Option<Envelope> {
-        Some(Envelope { row: format!("letter-{}", envelope.row), ..envelope.clone() })
-    }
 }
 
 /// Starts a lane on which a row is rejected after `delivery`, and its dead letter is sent after `letter`.
@@ -98,10 +80,10 @@ fn start_reporting(
     transport.takes_for =
         Some(Box::new(move |row| if row.starts_with("letter-") { letter } else { delivery }));
     let transport = Arc::new(transport);
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let store = MemoryStore::open(table, 0, "w");
     let plain = lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits());
-    engine.start(Lane { composer: Arc::new(Reporting(Plain { limit: 1024 })), ..plain });
+    engine.start(Lane { composer: Arc::new(DeadLetterComposer(AcceptingComposer { limit: 1024 })), ..plain });
     (engine, transport)
 }
 
@@ -149,8 +131,8 @@ async fn the_watchdog_says_so_when_the_store_does_not_answer() {
     let table = table();
     fill(&table, 5);
     let transport = Arc::new(Scripted::delivers());
-    let engine = Engine::new(Arc::new(Even));
-    let store = Arc::new(Faulty::new(&table, "w"));
+    let engine = Engine::new(Arc::new(NoJitter));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
     store.hangs.store(true, SeqCst);
     engine.start(lane(store.clone(), transport as Arc<dyn Transport>, limits()));
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -165,8 +147,8 @@ async fn the_watchdog_says_so_when_the_store_does_not_answer() {
 #[tokio::test(start_paused = true)]
 async fn the_watchdog_says_so_when_due_rows_are_passed_over() {
     let table = table();
-    let store = Arc::new(Faulty::new(&table, "w"));
-    let engine = Engine::new(Arc::new(Even));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(store.clone(), Arc::new(Scripted::delivers()) as Arc<dyn Transport>, limits()));
     store.skips.store(true, SeqCst);
     fill(&table, 5);
@@ -180,9 +162,9 @@ async fn the_watchdog_says_so_when_due_rows_are_passed_over() {
 async fn a_delivery_that_takes_its_time_is_no_stall() {
     let table = table();
     fill(&table, 1);
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let slow = Arc::new(Scripted::delivers().taking(Duration::from_secs(9)));
-    engine.start(lane(Arc::new(Faulty::new(&table, "w")), slow as Arc<dyn Transport>, limits()));
+    engine.start(lane(Arc::new(FaultyStore::new(&table, "w")), slow as Arc<dyn Transport>, limits()));
     until("it is on its way", TEN_SECONDS, || count(&table, "dispatching") == 1).await;
     while count(&table, "sent") == 0 {
         assert_eq!(health(&engine), Health::Running);

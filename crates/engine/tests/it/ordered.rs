@@ -12,7 +12,7 @@ use postrider_seams::{Composer, Envelope, Failure, Outcome, Receipt, Transport, 
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
 use tokio::time::Instant;
 
-use crate::fixtures::{Even, Plain, count, int, limits, text, until};
+use crate::fixtures::{AcceptingComposer, NoJitter, count, int, limits, text, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -131,8 +131,8 @@ impl Transport for Broker {
 }
 
 fn start(table: &Arc<MemoryTable>, broker: &Arc<Broker>, worker: &str) -> Engine {
-    let engine = Engine::new(Arc::new(Even));
-    let composer: Arc<dyn Composer> = Arc::new(Plain { limit: 1024 * 1024 });
+    let engine = Engine::new(Arc::new(NoJitter));
+    let composer: Arc<dyn Composer> = Arc::new(AcceptingComposer { limit: 1024 * 1024 });
     let store = MemoryStore::open(table, 0, worker);
     engine.start(Lane {
         name: "outbox".to_owned(),

@@ -13,7 +13,7 @@ use postrider_seams::{
 use postrider_store_memory::{MemoryStore, MemoryTable, PoolLimits, Row};
 use tokio::time::Instant;
 
-use crate::fixtures::{Even, Plain, count, limits, until};
+use crate::fixtures::{AcceptingComposer, NoJitter, count, limits, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -109,8 +109,8 @@ fn start(table: &Arc<MemoryTable>, receiver: &Arc<Receiver>, worker: &str) -> En
 }
 
 fn start_with(table: &Arc<MemoryTable>, receiver: &Arc<Receiver>, worker: &str, limits: Limits) -> Engine {
-    let engine = Engine::new(Arc::new(Even));
-    let composer: Arc<dyn Composer> = Arc::new(Plain { limit: 1024 * 1024 });
+    let engine = Engine::new(Arc::new(NoJitter));
+    let composer: Arc<dyn Composer> = Arc::new(AcceptingComposer { limit: 1024 * 1024 });
     engine.start(Lane {
         name: "webhooks".to_owned(),
         contract: Arc::new(contract()),

@@ -14,7 +14,7 @@ use postrider_store_memory::{MemoryStore, MemoryTable, PoolLimits, Row};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::fixtures::{Even, Faulty, Plain, Scripted, count, limits, until};
+use crate::fixtures::{AcceptingComposer, FaultyStore, NoJitter, Scripted, count, limits, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -162,13 +162,13 @@ fn start_on(
     transport: &Arc<Scripted>,
     limits: Limits,
 ) -> Engine {
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(Lane {
         name: "webhooks".to_owned(),
         contract: Arc::new(contract()),
         stage: 0,
         store,
-        composer: Arc::new(Plain { limit: 1024 * 1024 }),
+        composer: Arc::new(AcceptingComposer { limit: 1024 * 1024 }),
         transport: Arc::clone(transport) as Arc<dyn Transport>,
         queue: Some(Arc::clone(queue) as Arc<dyn Queue>),
         limits,
@@ -380,7 +380,7 @@ async fn small_held_moves_everything(held: usize, batch: u32) {
     let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(20)));
     let text = |text: String| Value::Text(text);
     let limits = Limits { max_held: held, batch, max_batch: batch, ..limits() };
-    let mut store = Faulty::new(&table, "one");
+    let mut store = FaultyStore::new(&table, "one");
     store.claim_takes = Duration::from_millis(3);
     let engine = start_on(Arc::new(store), &queue, &transport, limits);
     for n in 0..200 {
@@ -451,7 +451,7 @@ async fn g02_a_lost_answer_to_a_claim_by_pointer_costs_neither_the_row_nor_its_p
         job(&table, id, &[]);
         queue.put(Some(id));
     }
-    let mut store = Faulty::new(&table, "one");
+    let mut store = FaultyStore::new(&table, "one");
     store.inner = MemoryStore::open(&table, 0, "one");
     store.loses_claims.store(2, SeqCst);
     let _engine = start_on(Arc::new(store), &queue, &transport, limits());

@@ -10,7 +10,9 @@ use postrider_seams::store::Settlement;
 use postrider_seams::{Failure, Outcome, RowId, Transport};
 use postrider_store_memory::MemoryTable;
 
-use crate::fixtures::{Even, Faulty, Scripted, count, fill, health, lane, limits, mail, table, text, until};
+use crate::fixtures::{
+    FaultyStore, NoJitter, Scripted, count, fill, health, lane, limits, mail, table, text, until,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -20,8 +22,8 @@ fn refusing(
     transport: &Arc<Scripted>,
     refuses: impl Fn(&Settlement) -> bool + Send + Sync + 'static,
 ) -> Engine {
-    let store = Faulty { refuses_this: Some(Box::new(refuses)), ..Faulty::new(table, "w") };
-    let engine = Engine::new(Arc::new(Even));
+    let store = FaultyStore { refuses_this: Some(Box::new(refuses)), ..FaultyStore::new(table, "w") };
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(Arc::new(store), transport.clone() as Arc<dyn Transport>, limits()));
     engine
 }

@@ -16,7 +16,8 @@ use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
 use crate::fixtures::{
-    Even, Faulty, Plain, Scripted, count, fill, health, int, lane, limits, mail, start, table, text, until,
+    AcceptingComposer, FaultyStore, NoJitter, Scripted, count, fill, health, int, lane, limits, mail, start,
+    table, text, until,
 };
 use crate::ordered;
 
@@ -125,7 +126,7 @@ async fn m07_a_suspect_is_delivered_alone() {
     crashes(&table, 1, 2).await;
     crashes(&table, 2, 2).await;
     let transport = Watching::taking(Duration::from_secs(1));
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let store = MemoryStore::open(&table, 0, "next");
     engine.start(lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits()));
     until("all are sent", MINUTE * 2, || count(&table, "sent") == 30).await;
@@ -148,7 +149,7 @@ async fn m07_a_suspect_is_alone_in_the_whole_process() {
     }
     crashes(&suspects, 1, 2).await;
     let transport = Watching::taking(Duration::from_secs(28));
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     // Longer than the stall limit of the other lane.
     let patient = Limits { timeout: Duration::from_secs(30), ..limits() };
     let first = lane(MemoryStore::open(&suspects, 0, "a"), transport.clone() as Arc<dyn Transport>, patient);
@@ -172,7 +173,7 @@ async fn m07_a_suspect_waits_for_other_lanes_no_longer_than_a_delivery() {
     fill(&suspects, 1);
     slow.insert(mail(&slow, 101));
     crashes(&suspects, 1, 2).await;
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let hangs = Arc::new(Scripted::delivers().taking(MINUTE * 20));
     let patient = Limits { timeout: MINUTE * 30, ..limits() };
     let second = lane(MemoryStore::open(&slow, 0, "a"), hangs as Arc<dyn Transport>, patient);
@@ -187,9 +188,9 @@ fn outbox(
     table: &Arc<MemoryTable>,
     contract: &Contract,
     transport: Arc<dyn Transport>,
-) -> (Engine, Arc<Faulty>) {
-    let engine = Engine::new(Arc::new(Even));
-    let store = Arc::new(Faulty::new(table, "next"));
+) -> (Engine, Arc<FaultyStore>) {
+    let engine = Engine::new(Arc::new(NoJitter));
+    let store = Arc::new(FaultyStore::new(table, "next"));
     let plain = lane(Arc::clone(&store) as Arc<dyn Store>, transport, limits());
     engine.start(Lane { contract: Arc::new(contract.clone()), ..plain });
     (engine, store)
@@ -249,7 +250,7 @@ async fn o05_a_suspect_that_waits_is_not_claimed_over_and_over() {
 }
 
 /// A composer that takes twelve seconds for a row.
-struct Slow(Plain);
+struct Slow(AcceptingComposer);
 
 #[async_trait]
 impl Composer for Slow {
@@ -273,10 +274,10 @@ async fn m07_a_call_that_is_only_prepared_is_not_sent_beside_a_suspect() {
     crashes(&suspects, 1, 2).await;
     tokio::time::sleep(MINUTE).await;
     let transport = Watching::taking(Duration::from_secs(4));
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let store = MemoryStore::open(&slow, 0, "a");
     let second = lane(store, transport.clone() as Arc<dyn Transport>, limits());
-    let composer = Arc::new(Slow(Plain { limit: 1 << 20 }));
+    let composer = Arc::new(Slow(AcceptingComposer { limit: 1 << 20 }));
     engine.start(Lane { name: "slow".to_owned(), composer, ..second });
     tokio::time::sleep(Duration::from_secs(1)).await;
     // The suspect waits for ten seconds, and is in flight when the other row is composed.
@@ -303,7 +304,7 @@ async fn m07_a_large_suspect_among_large_rows_does_not_stop_the_lane() {
     crashes(&table, 1, 2).await;
     (2..=20).for_each(|id| table.insert(large(id, None)));
     let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(500)));
-    let engine = Engine::new(Arc::new(Even));
+    let engine = Engine::new(Arc::new(NoJitter));
     let narrow = Limits { large_row_bytes: 96 * 1024, ..limits() };
     let store = MemoryStore::open(&table, 0, "next");
     let plain = lane(store, Arc::clone(&transport) as Arc<dyn Transport>, narrow);

@@ -10,15 +10,15 @@ use postrider_seams::{Store as _, Transport};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
-use crate::fixtures::{Even, Faulty, Scripted, count, fill, int, lane, limits, table, text, until};
+use crate::fixtures::{FaultyStore, NoJitter, Scripted, count, fill, int, lane, limits, table, text, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// Far less than the lease of one minute.
 const SECONDS: Duration = Duration::from_secs(3);
 
-fn start(store: &Arc<Faulty>, transport: &Arc<Scripted>) -> Engine {
-    let engine = Engine::new(Arc::new(Even));
+fn start(store: &Arc<FaultyStore>, transport: &Arc<Scripted>) -> Engine {
+    let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(store.clone(), transport.clone() as Arc<dyn Transport>, limits()));
     engine
 }
@@ -32,7 +32,7 @@ async fn g02_rows_of_a_claim_whose_answer_was_lost_are_delivered_within_seconds(
     let table = table();
     fill(&table, 100);
     let transport = Arc::new(Scripted::delivers());
-    let store = Arc::new(Faulty::new(&table, "w"));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
     store.loses_claims.store(3, SeqCst);
     let _engine = start(&store, &transport);
     until("all sent", SECONDS, || count(&table, "sent") == 100).await;
@@ -45,7 +45,7 @@ async fn g02_rows_that_are_held_stay_where_they_are_when_an_answer_is_lost() {
     let table = table();
     fill(&table, 60);
     let transport = Arc::new(Scripted::delivers().taking(Duration::from_secs(5)));
-    let store = Arc::new(Faulty::new(&table, "w"));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
     let _engine = start(&store, &transport);
     until("under way", MINUTE, || transport.most_at_once.load(SeqCst) == 4).await;
     let other = MemoryStore::open(&table, 0, "other");
@@ -68,7 +68,7 @@ async fn g02_rows_that_are_held_stay_where_they_are_when_an_answer_is_lost() {
 async fn g02_a_claim_that_is_made_after_its_connection_was_lost_is_found_as_well() {
     let table = table();
     let transport = Arc::new(Scripted::delivers());
-    let store = Arc::new(Faulty::new(&table, "w"));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
     store.loses_claims.store(1, SeqCst);
     let _engine = start(&store, &transport);
     until("looked", MINUTE, || store.releases.load(SeqCst) == 1).await;
@@ -87,7 +87,7 @@ async fn nothing_is_looked_for_while_every_claim_is_answered() {
     let table = table();
     fill(&table, 50);
     let transport = Arc::new(Scripted::delivers());
-    let store = Arc::new(Faulty::new(&table, "w"));
+    let store = Arc::new(FaultyStore::new(&table, "w"));
     let _engine = start(&store, &transport);
     until("all sent", MINUTE, || count(&table, "sent") == 50).await;
     tokio::time::sleep(MINUTE).await;
@@ -102,7 +102,7 @@ async fn g02_a_drain_releases_rows_of_a_lost_answer() {
     let table = table();
     fill(&table, 10);
     let transport = Arc::new(Scripted::delivers());
-    let store = Faulty { claim_takes: SECONDS, ..Faulty::new(&table, "w") };
+    let store = FaultyStore { claim_takes: SECONDS, ..FaultyStore::new(&table, "w") };
     let store = Arc::new(store);
     store.loses_claims.store(1, SeqCst);
     let engine = start(&store, &transport);
@@ -118,7 +118,7 @@ async fn g02_a_drain_releases_rows_of_a_lost_answer() {
 async fn drained_with_failing_searches(searches: usize) -> (Drained, Arc<MemoryTable>) {
     let table = table();
     fill(&table, 10);
-    let store = Arc::new(Faulty { claim_takes: SECONDS, ..Faulty::new(&table, "w") });
+    let store = Arc::new(FaultyStore { claim_takes: SECONDS, ..FaultyStore::new(&table, "w") });
     store.loses_claims.store(1, SeqCst);
     store.failing_releases.store(searches, SeqCst);
     let engine = start(&store, &Arc::new(Scripted::delivers()));
@@ -149,9 +149,9 @@ async fn g02_a_drain_is_not_complete_if_rows_of_a_lost_answer_cannot_be_found() 
         let mut contract = crate::ordered::contract();
         contract.columns.0.remove(&ColumnRole::Owner);
         let table = MemoryTable::new(contract.clone());
-        let store = Arc::new(Faulty::new(&table, "w"));
+        let store = Arc::new(FaultyStore::new(&table, "w"));
         store.loses_claims.store(1, SeqCst);
-        let engine = Engine::new(Arc::new(Even));
+        let engine = Engine::new(Arc::new(NoJitter));
         let transport = Arc::new(Scripted::delivers());
         let plain = lane(store, transport as Arc<dyn Transport>, limits());
         engine.start(Lane { contract: Arc::new(contract), ..plain });
