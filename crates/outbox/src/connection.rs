@@ -54,7 +54,7 @@ macro_rules! insert_or_find {
                     // Fetches all rows, not only the first: on SQLite an unfinished statement keeps its lock.
                     let mut ids = query.fetch_all(&mut *self).await.map_err(|cause| insert.failed(cause))?;
                     if let Some(id) = ids.pop() {
-                        return Ok(Enqueued { id, fresh: true });
+                        return Ok(Enqueued { id, inserted: true });
                     }
                     let mut found: Vec<(String, String)> = sqlx::query_as(AssertSqlSafe(existing.as_str()))
                         .bind(insert.dedupe)
@@ -62,10 +62,10 @@ macro_rules! insert_or_find {
                         .await
                         .map_err(|cause| insert.failed(cause))?;
                     if let Some((id, key)) = found.pop() {
-                        return insert.check_same_key(key).map(|()| Enqueued { id, fresh: false });
+                        return insert.check_same_key(key).map(|()| Enqueued { id, inserted: false });
                     }
                 }
-                Err(insert.vanished())
+                Err(insert.deleted_concurrently())
             }
         }
     };

@@ -2,8 +2,8 @@
 
 /// An error that kept a row from being enqueued.
 ///
-/// All variants except [`Error::Database`], [`Error::SameKey`], [`Error::NoId`] and [`Error::Vanished`] are returned
-/// before a statement is sent to the database.
+/// All variants except [`Error::Database`], [`Error::KeyDiffersByCollation`], [`Error::NoId`] and
+/// [`Error::DeletedConcurrently`] are returned before a statement is sent to the database.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -58,7 +58,7 @@ pub enum Error {
         "{table} treats {given:?} and {found:?} as the same idempotency key (its collation ignores the difference): \
          nothing was inserted"
     )]
-    SameKey { table: String, given: String, found: String },
+    KeyDiffersByCollation { table: String, given: String, found: String },
     #[error(
         "the row was inserted into {table}, but the database returned no id: set one with id(), or roll back"
     )]
@@ -66,7 +66,7 @@ pub enum Error {
     #[error(
         "rows with this idempotency key were inserted into {table} and deleted repeatedly: run the transaction again"
     )]
-    Vanished { table: String },
+    DeletedConcurrently { table: String },
     #[error("{table}: {source}{}", hint(source))]
     Database { table: String, source: sqlx::Error },
 }
@@ -77,7 +77,7 @@ impl Error {
     /// True for a deadlock, a serialization failure, a busy SQLite file, and a lost connection.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Vanished { .. }
+            Self::DeletedConcurrently { .. }
             | Self::Database { source: sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut, .. } => true,
             Self::Database { source: sqlx::Error::Database(cause), .. } => {
                 cause.code().is_some_and(|code| {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use postrider_sql_builder::Statement;
 use postrider_sql_builder::{Dialect, SqlBuilder};
 
-use crate::{Error, Table, Times};
+use crate::{Error, Table, TimeColumnType};
 
 /// The earliest time at which the row may be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,7 +44,7 @@ pub struct Insert<'a> {
 impl<'a> Insert<'a> {
     /// Starts a row with the columns that every new row has: status, attempts, version and creation time.
     pub fn new(table: &'a Table) -> Self {
-        let status = Value::Sql(format!("'{}'", table.ready_status()));
+        let status = Value::Sql(format!("'{}'", table.status_of_new_rows()));
         let mut insert = Self { table, dedupe: None, id: None, values: Vec::new() };
         for (field, value) in [
             ("status", status),
@@ -118,7 +118,7 @@ impl<'a> Insert<'a> {
         value: &Value<'a>,
     ) -> Result<String, Error> {
         let dialect = insert.dialect();
-        let times = self.table.chosen_times().unwrap_or_else(|| Times::of_reference_tables(dialect));
+        let times = self.table.chosen_times().unwrap_or_else(|| TimeColumnType::of_reference_tables(dialect));
         Ok(match value {
             Value::Bound(bound) => {
                 let placeholder = insert.bind_bare(bound.clone());
@@ -164,7 +164,11 @@ impl<'a> Insert<'a> {
         if found == given || self.table.cast_of("dedupe").is_some() {
             return Ok(());
         }
-        Err(Error::SameKey { table: self.table.name().to_owned(), given: given.to_owned(), found })
+        Err(Error::KeyDiffersByCollation {
+            table: self.table.name().to_owned(),
+            given: given.to_owned(),
+            found,
+        })
     }
 
     /// Returns the quoted column of a field.
@@ -191,8 +195,8 @@ impl<'a> Insert<'a> {
     }
 
     /// The error if the existing row with this key disappeared at every try.
-    pub fn vanished(&self) -> Error {
-        Error::Vanished { table: self.table.name().to_owned() }
+    pub fn deleted_concurrently(&self) -> Error {
+        Error::DeletedConcurrently { table: self.table.name().to_owned() }
     }
 }
 

@@ -47,7 +47,7 @@ pub use error::Error;
 pub use mail::{Attachment, Mail, Mailbox};
 pub use record::Record;
 pub use table::Table;
-pub use times::Times;
+pub use times::TimeColumnType;
 
 /// A row that is in the table; other transactions see it after the commit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -56,5 +56,5 @@ pub struct Enqueued {
     pub id: String,
     /// Whether the row was inserted. `false` if a row with this idempotency key existed; then `id` is the id of that
     /// row.
-    pub fresh: bool,
+    pub inserted: bool,
 }

@@ -33,9 +33,9 @@ fn is_duplicate(cause: &sqlx::Error) -> bool {
 
 fn inserted_id(insert: &Insert<'_>, last: u64) -> Result<Enqueued, Error> {
     match (insert.id, last) {
-        (Some(id), _) => Ok(Enqueued { id: id.to_owned(), fresh: true }),
+        (Some(id), _) => Ok(Enqueued { id: id.to_owned(), inserted: true }),
         (None, 0) => Err(Error::NoId { table: insert.table.name().to_owned() }),
-        (None, id) => Ok(Enqueued { id: id.to_string(), fresh: true }),
+        (None, id) => Ok(Enqueued { id: id.to_string(), inserted: true }),
     }
 }
 
@@ -52,5 +52,5 @@ async fn find_existing(
         .await
         .map_err(|cause| insert.failed(cause))?;
     let Some((id, key)) = found else { return Ok(None) };
-    insert.check_same_key(key).map(|()| Some(Enqueued { id, fresh: false }))
+    insert.check_same_key(key).map(|()| Some(Enqueued { id, inserted: false }))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Error, Times, check};
+use crate::{Error, TimeColumnType, check};
 
 /// Fields of both tables that the library fills itself, and their columns.
 const ROW: [(&str, &str); 5] = [
@@ -44,12 +44,12 @@ const MAIL: [(&str, &str); 15] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     name: String,
-    ready: String,
+    initial_status: String,
     /// Field → column.
     columns: BTreeMap<String, String>,
     /// Field → type, for PostgreSQL.
     casts: BTreeMap<String, String>,
-    times: Option<Times>,
+    times: Option<TimeColumnType>,
     accepts_headers: bool,
 }
 
@@ -64,11 +64,11 @@ impl Table {
         Self::reference("mail_outbox", "queued", &MAIL)
     }
 
-    fn reference(name: &str, ready: &str, fields: &[(&str, &str)]) -> Self {
+    fn reference(name: &str, initial_status: &str, fields: &[(&str, &str)]) -> Self {
         let columns = ROW.iter().chain(fields);
         Self {
             name: name.to_owned(),
-            ready: ready.to_owned(),
+            initial_status: initial_status.to_owned(),
             columns: columns.map(|(field, column)| ((*field).to_owned(), (*column).to_owned())).collect(),
             casts: BTreeMap::new(),
             times: None,
@@ -121,17 +121,17 @@ impl Table {
 
     /// Sets the type of the time columns, if it differs from that of the reference table.
     #[must_use]
-    pub fn times(mut self, times: Times) -> Self {
+    pub fn times(mut self, times: TimeColumnType) -> Self {
         self.times = Some(times);
         self
     }
 
     /// Sets the status of a new row, if it is not `PENDING` (records) or `queued` (mails).
-    pub fn ready(mut self, status: &str) -> Result<Self, Error> {
+    pub fn initial_status(mut self, status: &str) -> Result<Self, Error> {
         if status.is_empty() || status.contains(['\'', '"', '\\', '\0']) {
             return Err(Error::Status { value: status.to_owned() });
         }
-        status.clone_into(&mut self.ready);
+        status.clone_into(&mut self.initial_status);
         Ok(self)
     }
 
@@ -144,8 +144,8 @@ impl Table {
         &self.name
     }
 
-    pub(crate) fn ready_status(&self) -> &str {
-        &self.ready
+    pub(crate) fn status_of_new_rows(&self) -> &str {
+        &self.initial_status
     }
 
     pub(crate) fn column_of(&self, field: &str) -> Option<&str> {
@@ -156,7 +156,7 @@ impl Table {
         self.casts.get(field).map(String::as_str)
     }
 
-    pub(crate) fn chosen_times(&self) -> Option<Times> {
+    pub(crate) fn chosen_times(&self) -> Option<TimeColumnType> {
         self.times
     }
 }

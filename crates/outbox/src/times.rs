@@ -4,7 +4,7 @@ use postrider_sql_builder::Dialect;
 
 /// The type of the table's time columns, which hold UTC. SQLite always stores ISO 8601 text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Times {
+pub enum TimeColumnType {
     /// Columns with a time zone: `timestamptz`, or MySQL's `TIMESTAMP`. Default on PostgreSQL.
     Zoned,
     /// Columns without a time zone that hold UTC: `timestamp`, or `DATETIME`. Default on MySQL.
@@ -14,7 +14,7 @@ pub enum Times {
 /// The form of times on SQLite.
 const FORM: &str = "%Y-%m-%dT%H:%M:%fZ";
 
-impl Times {
+impl TimeColumnType {
     /// Returns the type of time columns in the reference tables.
     pub(crate) fn of_reference_tables(dialect: Dialect) -> Self {
         match dialect {

@@ -41,7 +41,7 @@ fn names_are_validated_and_fields_are_known() {
         assert!(matches!(Table::outbox().column("payload", name), Err(Error::Name { .. })), "{name}");
     }
     assert!(matches!(Table::outbox().cast("payload", "jsonb) --"), Err(Error::Name { .. })));
-    assert!(matches!(Table::outbox().ready("it's"), Err(Error::Status { .. })));
+    assert!(matches!(Table::outbox().initial_status("it's"), Err(Error::Status { .. })));
     assert!(matches!(Table::outbox().column("payloda", "body"), Err(Error::Field { .. })));
     assert!(matches!(Table::mail_outbox().column("headers.x", "x"), Err(Error::Field { .. })));
     assert!(matches!(Table::outbox().without("priority"), Err(Error::Field { .. })));
@@ -56,7 +56,7 @@ fn other_names_and_types_are_quoted_and_cast() {
         .and_then(|table| table.cast("payload", "jsonb"))
         .and_then(|table| table.without("version"))
         .and_then(|table| table.without("created"))
-        .and_then(|table| table.ready("NEW"))
+        .and_then(|table| table.initial_status("NEW"))
         .expect("all of it is fine");
     let record = Record::topic("orders").payload("{}").delay(Duration::from_secs(2));
     let insert = record.insert(&table).expect("it is fine");

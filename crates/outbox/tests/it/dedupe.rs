@@ -31,9 +31,9 @@ async fn a_second_enqueue_returns_the_first_row<B: Base>(base: &B) {
     let later_mail = mail.enqueue(&mut *transaction).await.expect("enqueue");
     let other = Record::topic("orders").payload("4").enqueue(&mut *transaction).await.expect("it goes on");
     transaction.commit().await.expect("commit");
-    assert!(first.fresh && !same.fresh && !later.fresh && other.fresh);
+    assert!(first.inserted && !same.inserted && !later.inserted && other.inserted);
     assert_eq!((&same.id, &later.id), (&first.id, &first.id));
-    assert!(first_mail.fresh && !later_mail.fresh && first_mail.id == later_mail.id);
+    assert!(first_mail.inserted && !later_mail.inserted && first_mail.id == later_mail.id);
     assert_eq!(base.count("outbox").await, "2");
     assert_eq!(base.count("mail_outbox").await, "1");
     assert_eq!(base.text("SELECT min(payload) FROM outbox").await.as_deref(), Some("1"), "the first stays");
@@ -82,8 +82,8 @@ async fn waiting_inserts_succeed_after_a_rollback<B: Base>(base: &B) {
     };
     let (one, two, three, ()) =
         tokio::join!(enqueue_and_commit(base), enqueue_and_commit(base), enqueue_and_commit(base), give_up);
-    let fresh = [&one, &two, &three].iter().filter(|enqueued| enqueued.fresh).count();
-    assert!(fresh == 1 && one.id == two.id && two.id == three.id, "{one:?} {two:?} {three:?}");
+    let inserted = [&one, &two, &three].iter().filter(|enqueued| enqueued.inserted).count();
+    assert!(inserted == 1 && one.id == two.id && two.id == three.id, "{one:?} {two:?} {three:?}");
     assert_eq!(base.text("SELECT min(payload) FROM outbox").await.as_deref(), Some("later"));
     assert_eq!(base.count("outbox").await, "1");
 }
@@ -114,14 +114,14 @@ macro_rules! crowd {
                         })
                     })
                     .collect();
-                let mut fresh = 0;
+                let mut inserted = 0;
                 let mut ids = std::collections::BTreeSet::new();
                 for task in tasks {
                     let enqueued = task.await.expect("the task ends well");
-                    fresh += u32::from(enqueued.fresh);
+                    inserted += u32::from(enqueued.inserted);
                     ids.insert(enqueued.id);
                 }
-                assert_eq!((fresh, ids.len()), (1, 1), "{ids:?}");
+                assert_eq!((inserted, ids.len()), (1, 1), "{ids:?}");
                 assert_eq!(base.count("outbox").await, "1");
                 assert_eq!(base.text("SELECT id FROM outbox").await, ids.pop_first());
             })
@@ -142,7 +142,7 @@ async fn keys_equal_only_by_collation_are_refused_on_mysql() {
         record("1").enqueue(&mut *transaction).await.expect("enqueue");
         let upper = record("2").idempotency_key("ORDER-42");
         let refused = upper.enqueue(&mut *transaction).await.expect_err("another key, and yet a conflict");
-        assert!(matches!(refused, Error::SameKey { .. }), "{refused}");
+        assert!(matches!(refused, Error::KeyDiffersByCollation { .. }), "{refused}");
         transaction.commit().await.expect("commit");
         assert_eq!(base.count("outbox").await, "1");
     })

@@ -27,8 +27,8 @@ async fn o07_a_record_is_written_as_the_contract_defines_it<B: Base>(base: &B) {
     let full = record.enqueue(&mut *transaction).await.expect("enqueue");
     let bare = Record::topic("orders").json(&[1, 2]).enqueue(&mut *transaction).await.expect("enqueue");
     transaction.commit().await.expect("commit");
-    assert_eq!((full.id.as_str(), full.fresh), ("1", true));
-    assert_eq!((bare.id.as_str(), bare.fresh), ("2", true));
+    assert_eq!((full.id.as_str(), full.inserted), ("1", true));
+    assert_eq!((bare.id.as_str(), bare.inserted), ("2", true));
     let row = "SELECT topic || '|' || coalesce(partition_key, '-') || '|' || payload || '|' || coalesce(deal_id, '-') \
         || '|' || coalesce(idempotency_key, '-') || '|' || status || '|' || retry_count || '|' || version || '|' || \
         CASE WHEN coalesce(processed_at, next_attempt_at, claimed_at) IS NULL THEN 'new' ELSE 'old' END \
@@ -108,13 +108,13 @@ async fn a_rolled_back_row_is_gone<B: Base>(base: &B) {
     let record = Record::topic("orders").payload("{}").idempotency_key("k");
     let mail = Mail::to("ann@example.org").text("x").idempotency_key("k");
     let mut transaction = base.begin().await;
-    assert!(record.enqueue(&mut *transaction).await.expect("enqueue").fresh);
-    assert!(mail.enqueue(&mut *transaction).await.expect("enqueue").fresh);
+    assert!(record.enqueue(&mut *transaction).await.expect("enqueue").inserted);
+    assert!(mail.enqueue(&mut *transaction).await.expect("enqueue").inserted);
     transaction.rollback().await.expect("rollback");
     assert_eq!(base.count("outbox").await, "0");
     assert_eq!(base.count("mail_outbox").await, "0");
     let mut transaction = base.begin().await;
-    assert!(record.enqueue(&mut *transaction).await.expect("enqueue").fresh, "the key is free again");
+    assert!(record.enqueue(&mut *transaction).await.expect("enqueue").inserted, "the key is free again");
     transaction.commit().await.expect("commit");
     assert_eq!(base.count("outbox").await, "1");
 }
@@ -180,13 +180,13 @@ async fn a_table_with_other_names_is_supported<B: Base>(base: &B) {
         .and_then(|table| table.without("attempts"))
         .and_then(|table| table.without("version"))
         .and_then(|table| table.without("created"))
-        .and_then(|table| table.ready("new"))
+        .and_then(|table| table.initial_status("new"))
         .expect("all of it is fine");
     let record = Record::topic("orders").id("e-1").payload("{}").traceparent("00-ab-cd-01");
     let mut transaction = base.begin().await;
     let enqueued = record.enqueue_into(&table, &mut *transaction).await.expect("enqueue");
     transaction.commit().await.expect("commit");
-    assert_eq!((enqueued.id.as_str(), enqueued.fresh), ("e-1", true));
+    assert_eq!((enqueued.id.as_str(), enqueued.inserted), ("e-1", true));
     let (id, state, payload) = (named("eventId"), named("state"), named("select"));
     let row = format!(
         "SELECT {id} || '|' || {state} || '|' || topic || '|' || {payload} || '|' || trace FROM {}",

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use postrider_outbox::{Mail, Record, Table, Times};
+use postrider_outbox::{Mail, Record, Table, TimeColumnType};
 use sqlx::Executor as _;
 
 use crate::base::{Base, mysql, on_every_database, postgres};
@@ -56,11 +56,11 @@ async fn delays_and_times_are_stored<B: Base>(base: &B) {
 }
 
 /// A table whose time columns have the other type than those of the reference table.
-fn other_times(times: Times) -> Table {
+fn other_times(times: TimeColumnType) -> Table {
     Table::outbox().named("other_times").expect("a name").times(times)
 }
 
-async fn fill<B: Base>(base: &B, times: Times, zone: &str)
+async fn fill<B: Base>(base: &B, times: TimeColumnType, zone: &str)
 where
     for<'c> &'c mut <B::Db as sqlx::Database>::Connection: sqlx::Executor<'c, Database = B::Db>,
 {
@@ -85,7 +85,7 @@ async fn a_mysql_session_in_another_zone_writes_utc() {
              retry_count int, version int, created_at timestamp(6) NULL, next_attempt_at timestamp(6) NULL)",
         )
         .await;
-        fill(&base, Times::Zoned, "SET time_zone = '+05:45'").await;
+        fill(&base, TimeColumnType::Zoned, "SET time_zone = '+05:45'").await;
         for table in ["outbox", "other_times"] {
             assert_fresh(&base, "created_at", table).await;
             let at = base.text(&format!("SELECT next_attempt_at FROM {table}")).await.expect("a time");
@@ -103,7 +103,7 @@ async fn a_postgres_session_in_another_zone_writes_utc() {
              retry_count int, version int, created_at timestamp, next_attempt_at timestamp)",
         )
         .await;
-        fill(&base, Times::Utc, "SET TIME ZONE 'Asia/Kathmandu'").await;
+        fill(&base, TimeColumnType::Utc, "SET TIME ZONE 'Asia/Kathmandu'").await;
         assert_fresh(&base, "created_at", "outbox").await;
         assert_fresh(&base, "created_at AT TIME ZONE 'UTC'", "other_times").await;
         for at in ["next_attempt_at AT TIME ZONE 'UTC' FROM outbox", "next_attempt_at FROM other_times"] {
@@ -130,7 +130,7 @@ async fn jsonb_and_uuid_columns_are_cast_on_postgres() {
         assert!(refused.to_string().contains("Table::cast"), "{refused}");
         let first = record.enqueue_into(&cast, &mut *connection).await.expect("enqueue");
         let second = record.enqueue_into(&cast, &mut *connection).await.expect("enqueue");
-        assert!(first.fresh && !second.fresh && first.id.len() == 36 && first.id == second.id);
+        assert!(first.inserted && !second.inserted && first.id.len() == 36 && first.id == second.id);
         assert_eq!(base.text("SELECT payload -> 'a' -> 0 FROM typed").await.as_deref(), Some("1"));
     })
     .await;
