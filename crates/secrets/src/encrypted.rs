@@ -70,34 +70,34 @@ impl Keyring {
     }
 
     /// Encrypts a secret with the first key and returns the whole reference.
-    pub fn seal(&self, secret: &str) -> Result<String, KeyError> {
+    pub fn encrypt(&self, secret: &str) -> Result<String, KeyError> {
         let (id, key) = self.keys.first().ok_or(KeyError::None)?;
         let mut nonce = [0; NONCE_LEN];
         fill_random(&mut nonce);
-        let mut sealed = header(id);
+        let mut encrypted = header(id);
         let mut text = secret.as_bytes().to_vec();
-        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(&sealed), &mut text)
+        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(&encrypted), &mut text)
             .expect("a secret is far shorter than the limit of the cipher");
-        sealed.extend_from_slice(&nonce);
-        sealed.extend_from_slice(&text);
-        Ok(format!("{}://{}", Scheme::Encrypted.name(), URL_SAFE_NO_PAD.encode(sealed)))
+        encrypted.extend_from_slice(&nonce);
+        encrypted.extend_from_slice(&text);
+        Ok(format!("{}://{}", Scheme::Encrypted.name(), URL_SAFE_NO_PAD.encode(encrypted)))
     }
 
     /// Encrypts the secret of a reference again with the first key; `None` if it already uses that key.
-    pub fn reseal(&self, reference: &str) -> Result<Option<String>, Error> {
+    pub fn reencrypt(&self, reference: &str) -> Result<Option<String>, Error> {
         let path = Scheme::Encrypted
             .strip(reference.trim())
             .ok_or_else(|| invalid_reference("begin with encrypted://"))?;
-        let secret = self.open(path)?;
+        let secret = self.decrypt(path)?;
         let current = self.keys.first().map(|(id, _)| header(id)).unwrap_or_default();
         if decode(path).is_some_and(|bytes| bytes.starts_with(&current)) {
             return Ok(None);
         }
-        self.seal(secret.reveal()).map(Some).map_err(|error| Error::Unavailable(error.to_string()))
+        self.encrypt(secret.reveal()).map(Some).map_err(|error| Error::Unavailable(error.to_string()))
     }
 
     /// Decrypts the part of a reference after `encrypted://`.
-    pub fn open(&self, path: &str) -> Result<Secret, Error> {
+    pub fn decrypt(&self, path: &str) -> Result<Secret, Error> {
         let bytes = decode(path).ok_or_else(|| invalid_reference("be base64"))?;
         let Some((&[VERSION, length], rest)) = bytes.split_first_chunk() else {
             return Err(invalid_reference("be made by `postrider secret encrypt`"));

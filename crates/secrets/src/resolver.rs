@@ -107,21 +107,21 @@ impl SecretResolver {
     }
 
     /// Encrypts a secret with the first key and returns an `encrypted://` reference. The error says what to configure.
-    pub fn seal(&self, secret: &str) -> Result<String, String> {
+    pub fn encrypt(&self, secret: &str) -> Result<String, String> {
         scrub::register(secret);
         let keys = self.keyring().map_err(|error| error.to_string())?;
-        keys.seal(secret).map_err(|error| error.to_string())
+        keys.encrypt(secret).map_err(|error| error.to_string())
     }
 
     /// Encrypts the secret of a reference again with the first key; `None` if it already uses that key.
-    pub fn reseal(&self, reference: &str) -> Result<Option<String>, String> {
+    pub fn reencrypt(&self, reference: &str) -> Result<Option<String>, String> {
         let keys = self.keyring().map_err(|error| error.to_string())?;
-        let (sealed, field) = match reference.split_once('#') {
-            Some((sealed, field)) => (sealed, format!("#{field}")),
+        let (encrypted, field) = match reference.split_once('#') {
+            Some((encrypted, field)) => (encrypted, format!("#{field}")),
             None => (reference, String::new()),
         };
-        let resealed = keys.reseal(sealed).map_err(|error| error.to_string())?;
-        Ok(resealed.map(|resealed| resealed + &field))
+        let reencrypted = keys.reencrypt(encrypted).map_err(|error| error.to_string())?;
+        Ok(reencrypted.map(|reencrypted| reencrypted + &field))
     }
 
     async fn look_up(&self, reference: &Reference<'_>) -> Result<Secret, Error> {
@@ -136,7 +136,7 @@ impl SecretResolver {
             Scheme::Vault => {
                 return self.vault.fetch(self.vault_client()?, environment, path, reference.field).await;
             }
-            Scheme::Encrypted => self.keyring()?.open(path)?,
+            Scheme::Encrypted => self.keyring()?.decrypt(path)?,
             Scheme::Env => local::variable(environment, path)?,
             Scheme::File => local::file(&environment.base, path).await?,
         };

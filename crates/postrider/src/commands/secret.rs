@@ -31,7 +31,7 @@ pub fn run(command: &SecretCommand) -> Result<(), Failure> {
             if text.is_empty() {
                 return Err(Failure::Misuse("stdin is empty: write the secret to it".to_owned()));
             }
-            let reference = keys.seal(text).map_err(|error| Failure::Failed(error.to_string()))?;
+            let reference = keys.encrypt(text).map_err(|error| Failure::Failed(error.to_string()))?;
             Output::new(*json).data(json!({ "reference": reference }), &reference)
         }
         SecretCommand::Reencrypt { json } => {
@@ -40,7 +40,7 @@ pub fn run(command: &SecretCommand) -> Result<(), Failure> {
             let lines = references.reveal().lines().map(str::trim).filter(|line| !line.is_empty());
             for (index, line) in lines.enumerate() {
                 let anew = keys
-                    .reseal(line)
+                    .reencrypt(line)
                     .map_err(|error| Failure::Failed(format!("reference {}: {error}", index + 1)))?;
                 let reference = anew.as_deref().unwrap_or(line);
                 let object = json!({ "reference": reference, "changed": anew.is_some() });

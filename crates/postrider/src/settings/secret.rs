@@ -48,11 +48,11 @@ mod tests {
 
     fn resolved(written: &str, allowed: References) -> Result<Secret, String> {
         let key = Keyring::generate_key("k");
-        let sealed = Keyring::parse(key.reveal()).unwrap().seal("hunter3").unwrap();
+        let encrypted = Keyring::parse(key.reveal()).unwrap().encrypt("hunter3").unwrap();
         let variables = [("PASSWORD", "hunter2"), ("POSTRIDER_SECRET_KEY", key.reveal())];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let safe = Arc::new(SecretResolver::new(Environment::new(variables, "")));
-        let written = written.replace("SEALED", &sealed);
+        let written = written.replace("SEALED", &encrypted);
         resolve(&written, allowed, &|reference| follow(&safe, reference))
     }
 

@@ -103,11 +103,11 @@ pub struct SecretEncryptor(pub Arc<SecretResolver>);
 
 impl EncryptSecret for SecretEncryptor {
     fn encrypt(&self, secret: &str) -> Result<String, String> {
-        self.0.seal(secret)
+        self.0.encrypt(secret)
     }
 
     fn reencrypt(&self, reference: &str) -> Result<Option<String>, String> {
-        self.0.reseal(reference)
+        self.0.reencrypt(reference)
     }
 }
 

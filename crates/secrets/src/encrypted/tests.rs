@@ -19,39 +19,39 @@ fn path(reference: &str) -> &str {
 #[test]
 fn j11_an_encrypted_secret_decrypts_and_reveals_nothing() {
     let (ring, _) = ring(&["k1"]);
-    let sealed = ring.seal("hunter2").unwrap();
-    assert!(!sealed.contains("hunter2"));
-    assert_ne!(sealed, ring.seal("hunter2").unwrap(), "the same secret never looks the same");
-    assert_eq!(ring.open(path(&sealed)).unwrap().reveal(), "hunter2");
+    let encrypted = ring.encrypt("hunter2").unwrap();
+    assert!(!encrypted.contains("hunter2"));
+    assert_ne!(encrypted, ring.encrypt("hunter2").unwrap(), "the same secret never looks the same");
+    assert_eq!(ring.decrypt(path(&encrypted)).unwrap().reveal(), "hunter2");
 }
 
 #[test]
 fn j11_any_change_is_noticed() {
     let (ring, _) = ring(&["k1"]);
-    let sealed = URL_SAFE_NO_PAD.decode(path(&ring.seal("hunter2").unwrap())).unwrap();
-    for at in 0..sealed.len() {
-        let mut changed = sealed.clone();
+    let encrypted = URL_SAFE_NO_PAD.decode(path(&ring.encrypt("hunter2").unwrap())).unwrap();
+    for at in 0..encrypted.len() {
+        let mut changed = encrypted.clone();
         changed[at] ^= 1;
-        assert!(ring.open(&URL_SAFE_NO_PAD.encode(&changed)).is_err(), "byte {at}");
-        assert!(ring.open(&URL_SAFE_NO_PAD.encode(&sealed[..at])).is_err(), "cut at {at}");
+        assert!(ring.decrypt(&URL_SAFE_NO_PAD.encode(&changed)).is_err(), "byte {at}");
+        assert!(ring.decrypt(&URL_SAFE_NO_PAD.encode(&encrypted[..at])).is_err(), "cut at {at}");
     }
 }
 
 #[test]
 fn j11_keys_rotate() {
     let (old, mut keys) = ring(&["2025"]);
-    let sealed = old.seal("hunter2").unwrap();
+    let encrypted = old.encrypt("hunter2").unwrap();
     keys.insert(0, Keyring::generate_key("2026"));
     let both = reading(&keys);
-    assert_eq!(both.open(path(&sealed)).unwrap().reveal(), "hunter2");
-    let resealed = both.reseal(&sealed).unwrap().unwrap();
-    assert_eq!(both.reseal(&resealed).unwrap(), None, "it is under the new key already");
+    assert_eq!(both.decrypt(path(&encrypted)).unwrap().reveal(), "hunter2");
+    let reencrypted = both.reencrypt(&encrypted).unwrap().unwrap();
+    assert_eq!(both.reencrypt(&reencrypted).unwrap(), None, "it is under the new key already");
     let new = reading(&keys[..1]);
-    assert_eq!(new.open(path(&resealed)).unwrap().reveal(), "hunter2");
-    let error = new.open(path(&sealed)).unwrap_err();
+    assert_eq!(new.decrypt(path(&reencrypted)).unwrap().reveal(), "hunter2");
+    let error = new.decrypt(path(&encrypted)).unwrap_err();
     assert!(matches!(&error, Error::Unavailable(text) if text.contains("2025")), "{error}");
     let (other, _) = ring(&["2025"]);
-    assert!(matches!(other.open(path(&sealed)), Err(Error::Refused(_))), "another key of the same id");
+    assert!(matches!(other.decrypt(path(&encrypted)), Err(Error::Refused(_))), "another key of the same id");
 }
 
 #[test]
@@ -72,14 +72,14 @@ proptest! {
     #[test]
     fn j11_invalid_text_is_an_error_and_no_panic(text in "\\PC*|[A-Za-z0-9_-]{0,80}") {
         let (ring, _) = ring(&["k"]);
-        prop_assert!(ring.open(&text).is_err());
+        prop_assert!(ring.decrypt(&text).is_err());
     }
 
     #[test]
     fn j11_every_secret_comes_back(secret in "\\PC{0,200}") {
         let (ring, _) = ring(&["k"]);
-        let sealed = ring.seal(&secret).unwrap();
-        let decrypted = ring.open(path(&sealed)).unwrap();
+        let encrypted = ring.encrypt(&secret).unwrap();
+        let decrypted = ring.decrypt(path(&encrypted)).unwrap();
         prop_assert_eq!(decrypted.reveal(), secret.as_str());
     }
 }

@@ -35,19 +35,19 @@ async fn j11_variables_and_files_are_read() {
 #[tokio::test]
 async fn j11_an_encrypted_secret_decrypts_with_its_key() {
     let (old, new) = (Keyring::generate_key("old"), Keyring::generate_key("new"));
-    let sealed = Keyring::parse(old.reveal()).unwrap().seal("hunter2").unwrap();
+    let encrypted = Keyring::parse(old.reveal()).unwrap().encrypt("hunter2").unwrap();
     let both = format!("{} {}", new.reveal(), old.reveal());
-    assert_eq!(found(&safe(&[("POSTRIDER_SECRET_KEY", &both)]), &sealed).await, "hunter2");
+    assert_eq!(found(&safe(&[("POSTRIDER_SECRET_KEY", &both)]), &encrypted).await, "hunter2");
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &both).unwrap();
     let named = file.path().display().to_string();
-    assert_eq!(found(&safe(&[("POSTRIDER_SECRET_KEY_FILE", &named)]), &sealed).await, "hunter2");
+    assert_eq!(found(&safe(&[("POSTRIDER_SECRET_KEY_FILE", &named)]), &encrypted).await, "hunter2");
     let key = old.reveal().split_once(':').unwrap().1;
     assert_eq!(postrider_seams::scrub::scrub(&format!("the key {key}")), "the key [redacted]", "(G7)");
     for variables in
         [&[][..], &[("POSTRIDER_SECRET_KEY", new.reveal())], &[("POSTRIDER_SECRET_KEY", "nonsense")]]
     {
-        let error = safe(variables).secret(&sealed).await.unwrap_err();
+        let error = safe(variables).secret(&encrypted).await.unwrap_err();
         assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
     }
 }
