@@ -16,7 +16,7 @@ pub struct ClientConfig<'a> {
     /// URL of a private endpoint or an emulator.
     pub endpoint: Option<&'a str>,
     /// Access key and secret key.
-    pub keys: Option<(&'a str, &'a str)>,
+    pub static_credentials: Option<(&'a str, &'a str)>,
     pub connect_timeout: Duration,
     /// Time limit of one request.
     pub request_timeout: Duration,
@@ -40,9 +40,9 @@ impl ClientConfig<'_> {
         if let Some(endpoint) = self.endpoint {
             loader = loader.endpoint_url(endpoint);
         }
-        if let Some((access_key, secret_key)) = self.keys {
-            let keys = Credentials::new(access_key, secret_key, None, None, "settings");
-            loader = loader.credentials_provider(keys);
+        if let Some((access_key, secret_key)) = self.static_credentials {
+            let credentials = Credentials::new(access_key, secret_key, None, None, "settings");
+            loader = loader.credentials_provider(credentials);
         }
         let config = loader.load().await;
         match config.credentials_provider() {

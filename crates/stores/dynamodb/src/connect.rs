@@ -88,7 +88,10 @@ async fn make_client(settings: &Settings, clock: &Clock) -> Client {
     let config = ClientConfig {
         region: settings.region.as_deref(),
         endpoint: settings.endpoint.as_deref(),
-        keys: settings.credentials.as_ref().map(|(access, secret)| (access.as_str(), secret.reveal())),
+        static_credentials: settings
+            .credentials
+            .as_ref()
+            .map(|(access, secret)| (access.as_str(), secret.reveal())),
         connect_timeout: settings.connect_timeout,
         request_timeout: settings.timeout,
     };

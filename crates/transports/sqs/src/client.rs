@@ -24,11 +24,11 @@ pub struct SqsClient {
 impl SqsClient {
     /// Loads AWS's default settings for what ours leave out, without connecting.
     pub(crate) async fn new(settings: &Settings) -> Self {
-        let keys = settings.credentials.as_ref();
+        let credentials = settings.credentials.as_ref();
         let config = ClientConfig {
             region: settings.region.as_deref(),
             endpoint: settings.endpoint.as_deref(),
-            keys: keys.map(|keys| (keys.access_key.as_str(), keys.secret_key.reveal())),
+            static_credentials: credentials.map(|keys| (keys.access_key.as_str(), keys.secret_key.reveal())),
             connect_timeout: settings.connect_timeout,
             request_timeout: settings.request_timeout,
         };
