@@ -11,4 +11,4 @@ mod target_url;
 pub use invalid::{InvalidOptions, OptionMistake};
 pub use options::UrlOptions;
 pub use query::query_mistakes;
-pub use target_url::{Host, TargetUrl, certificates_without_tls, plaintext};
+pub use target_url::{Host, TargetUrl, certificates_without_tls, plaintext_credentials_mistake};

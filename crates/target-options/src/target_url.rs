@@ -41,7 +41,12 @@ impl fmt::Display for Host {
 
 /// Returns why credentials may not be sent over this connection, `None` if they may.
 /// Plain text is allowed only to this machine, or if the settings say so explicitly.
-pub fn plaintext(tls: bool, allowed: bool, hosts: &[Host], scheme: &str) -> Option<OptionMistake> {
+pub fn plaintext_credentials_mistake(
+    tls: bool,
+    allowed: bool,
+    hosts: &[Host],
+    scheme: &str,
+) -> Option<OptionMistake> {
     let safe = tls || allowed || hosts.iter().all(Host::is_loopback);
     (!safe).then(|| {
         let remedy = format!("use {scheme}://, or allow_plaintext_auth=true in a network that you trust");

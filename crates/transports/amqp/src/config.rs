@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use postrider_seams::Secret;
 use postrider_target_options::{
-    Host, OptionMistake, TargetUrl, UrlOptions, certificates_without_tls, plaintext,
+    Host, OptionMistake, TargetUrl, UrlOptions, certificates_without_tls, plaintext_credentials_mistake,
 };
 
 use crate::error::{BROKER, Error};
@@ -124,7 +124,12 @@ impl Settings {
         if self.hosts.is_empty() {
             mistakes.push("no host: amqp://host:port".into());
         }
-        mistakes.extend(plaintext(self.tls, self.allow_plaintext_auth, &self.hosts, "amqps"));
+        mistakes.extend(plaintext_credentials_mistake(
+            self.tls,
+            self.allow_plaintext_auth,
+            &self.hosts,
+            "amqps",
+        ));
         if !self.tls {
             let (ca_file, certificate) = (self.ca_file.is_some(), self.certificate.is_some());
             mistakes.extend(certificates_without_tls(ca_file, certificate, "amqps"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use postrider_seams::Secret;
 use postrider_target_options::{
-    Host, OptionMistake, TargetUrl, UrlOptions, certificates_without_tls, plaintext,
+    Host, OptionMistake, TargetUrl, UrlOptions, certificates_without_tls, plaintext_credentials_mistake,
 };
 
 use crate::error::{BROKER, Error};
@@ -120,7 +120,12 @@ impl Settings {
             mistakes.push("no server: nats://host:port".into());
         }
         if let Some(Credentials::Password { .. } | Credentials::Token(_)) = &self.credentials {
-            mistakes.extend(plaintext(self.tls, self.allow_plaintext_auth, &self.servers, "tls"));
+            mistakes.extend(plaintext_credentials_mistake(
+                self.tls,
+                self.allow_plaintext_auth,
+                &self.servers,
+                "tls",
+            ));
         }
         if !self.tls {
             let (ca_file, certificate) = (self.ca_file.is_some(), self.certificate.is_some());

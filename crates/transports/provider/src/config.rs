@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{Host, OptionMistake, TargetUrl, UrlOptions, plaintext};
+use postrider_target_options::{Host, OptionMistake, TargetUrl, UrlOptions, plaintext_credentials_mistake};
 use url::Url;
 
 use crate::error::{Error, PROVIDER};
@@ -244,7 +244,12 @@ impl Settings {
         }
         let name = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let host = Host { name, port: url.port_or_known_default().unwrap_or(443) };
-        mistakes.extend(plaintext(url.scheme() == "https", self.allow_plaintext, &[host], "https"));
+        mistakes.extend(plaintext_credentials_mistake(
+            url.scheme() == "https",
+            self.allow_plaintext,
+            &[host],
+            "https",
+        ));
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
             mistakes.push(OptionMistake::of("endpoint", "must not contain a user, password or options"));
         }
