@@ -7,7 +7,7 @@ use std::time::Duration;
 use postrider_seams::Transport;
 use postrider_target_options::OptionMistake;
 use postrider_transport_amqp::Amqp;
-use postrider_transport_file::{Config, FileTransport};
+use postrider_transport_file::{FileTransport, Settings};
 use postrider_transport_kafka::{self as kafka, Kafka};
 use postrider_transport_nats::Nats;
 use postrider_transport_provider::Provider;
@@ -30,7 +30,7 @@ pub(super) fn connect_transport(
     match transport.kind {
         TransportKind::Smtp => scrubbed_transport(Smtp::from_url(url)),
         TransportKind::Folder => {
-            scrubbed_transport(FileTransport::new(Config::new(base.join(folder_name(url)))))
+            scrubbed_transport(FileTransport::new(Settings::new(base.join(folder_name(url)))))
         }
         TransportKind::Kafka => {
             let settings = kafka::Settings::from_url(url, &options).map_err(|error| error.to_string())?;

@@ -11,7 +11,7 @@ use postrider_seams::message_tail::MessageTail;
 use postrider_seams::{Content, Envelope, Failure, Mail, Outcome, Receipt, Transport, Value, transport};
 use tokio::time::Instant;
 
-use crate::{Config, Error, classify, encode, folder};
+use crate::{Error, Settings, classify, encode, folder};
 
 /// Wait of rows that were not written before the deadline.
 const NOT_WRITTEN_DELAY: Duration = Duration::from_secs(1);
@@ -19,15 +19,15 @@ const NOT_WRITTEN_DELAY: Duration = Duration::from_secs(1);
 /// Writes mails and records to one folder.
 #[derive(Debug, Clone)]
 pub struct FileTransport {
-    config: Arc<Config>,
+    settings: Arc<Settings>,
 }
 
 impl FileTransport {
     /// Creates the folder if it is missing, and removes temporary files that killed writers left behind.
-    pub fn new(config: Config) -> Result<Self, Error> {
-        folder::create_folder(&config.folder)?;
-        folder::remove_abandoned(&config.folder)?;
-        Ok(Self { config: Arc::new(config) })
+    pub fn new(settings: Settings) -> Result<Self, Error> {
+        folder::create_folder(&settings.folder)?;
+        folder::remove_abandoned(&settings.folder)?;
+        Ok(Self { settings: Arc::new(settings) })
     }
 }
 
@@ -38,9 +38,9 @@ impl Transport for FileTransport {
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let config = Arc::clone(&self.config);
+        let settings = Arc::clone(&self.settings);
         let envelopes = batch.to_vec(); // the messages are shared, not copied
-        let task = tokio::task::spawn_blocking(move || write_all(&config, &envelopes, deadline));
+        let task = tokio::task::spawn_blocking(move || write_all(&settings, &envelopes, deadline));
         match tokio::time::timeout_at(deadline, task).await {
             Ok(Ok(outcomes)) => outcomes,
             Ok(Err(error)) => std::panic::resume_unwind(error.into_panic()),
@@ -52,10 +52,10 @@ impl Transport for FileTransport {
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
-        let config = Arc::clone(&self.config);
+        let settings = Arc::clone(&self.settings);
         let task = tokio::task::spawn_blocking(move || {
-            folder::create_folder(&config.folder)?;
-            folder::test_write(&config.folder).map(drop)
+            folder::create_folder(&settings.folder)?;
+            folder::test_write(&settings.folder).map(drop)
         });
         match task.await {
             Ok(result) => result.map_err(Into::into),
@@ -64,11 +64,11 @@ impl Transport for FileTransport {
     }
 }
 
-fn write_all(config: &Config, envelopes: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+fn write_all(settings: &Settings, envelopes: &[Envelope], deadline: Instant) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> =
-        envelopes.iter().map(|envelope| write(config, envelope, deadline)).collect();
+        envelopes.iter().map(|envelope| write(settings, envelope, deadline)).collect();
     // A rename is durable only once the folder is synced.
-    if let Err(error) = sync(config) {
+    if let Err(error) = sync(settings) {
         for outcome in outcomes.iter_mut().filter(|outcome| matches!(outcome, Outcome::Delivered(_))) {
             *outcome = classify::outcome(&error);
         }
@@ -76,11 +76,11 @@ fn write_all(config: &Config, envelopes: &[Envelope], deadline: Instant) -> Vec<
     outcomes
 }
 
-fn sync(config: &Config) -> Result<(), Error> {
-    if config.sync { folder::sync(&config.folder) } else { Ok(()) }
+fn sync(settings: &Settings) -> Result<(), Error> {
+    if settings.sync { folder::sync(&settings.folder) } else { Ok(()) }
 }
 
-fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
+fn write(settings: &Settings, envelope: &Envelope, deadline: Instant) -> Outcome {
     if Instant::now() >= deadline {
         let failure = Failure::new("no time was left to write the file");
         return Outcome::Deferred(Failure { after: Some(NOT_WRITTEN_DELAY), ..failure });
@@ -92,7 +92,7 @@ fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
         Content::Mail(mail) => {
             let header = encode::envelope(mail);
             write_file(
-                config,
+                settings,
                 encode::file_name(mail),
                 header.as_bytes(),
                 &mail.message,
@@ -103,7 +103,7 @@ fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
         Content::Record(record) => {
             let header = encode::record_line(record);
             let name = encode::record_name(record, &envelope.dedupe);
-            write_file(config, name, header.as_bytes(), &record.payload, None)
+            write_file(settings, name, header.as_bytes(), &record.payload, None)
                 .map(|name| Receipt { id: Some(name), ..Receipt::default() })
         }
         Content::Webhook(_) | Content::Nothing => {
@@ -119,13 +119,13 @@ fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
 }
 
 fn write_file(
-    config: &Config,
+    settings: &Settings,
     name: String,
     header: &[u8],
     content: &[u8],
     rest: Option<&dyn MessageTail>,
 ) -> Result<String, Error> {
-    let temporary = folder::temporary_path(&config.folder);
+    let temporary = folder::temporary_path(&settings.folder);
     let written = folder::create(&temporary).and_then(|mut file| {
         file.write_all(header)?;
         file.write_all(content)?;
@@ -133,13 +133,13 @@ fn write_file(
         while let Some(block) = blocks.as_mut().map(|blocks| blocks.read()).transpose()?.flatten() {
             file.write_all(&block)?;
         }
-        if config.sync { file.sync_all() } else { Ok(()) }
+        if settings.sync { file.sync_all() } else { Ok(()) }
     });
-    let renamed = written.and_then(|()| fs::rename(&temporary, config.folder.join(&name)));
+    let renamed = written.and_then(|()| fs::rename(&temporary, settings.folder.join(&name)));
     if let Err(error) = renamed {
         // Best effort: the first error is the one that matters.
         let _ = fs::remove_file(&temporary);
-        return Err(Error::at(config.folder.join(&name))(error));
+        return Err(Error::at(settings.folder.join(&name))(error));
     }
     Ok(name)
 }

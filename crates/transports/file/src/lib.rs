@@ -11,7 +11,7 @@ mod encode;
 mod error;
 mod folder;
 
-pub use config::Config;
+pub use config::Settings;
 pub use deliver::FileTransport;
 pub use eml::EmlFolder;
 pub use error::Error;

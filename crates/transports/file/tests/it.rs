@@ -10,7 +10,7 @@ use mail_parser::MessageParser;
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
 use postrider_seams::{Content, Envelope, Mail, Outcome, Transport, Value, transport};
-use postrider_transport_file::{Config, FileTransport};
+use postrider_transport_file::{FileTransport, Settings};
 use tokio::time::Instant;
 
 const MESSAGE: &str = "From: a@example.org\r\nTo: b@example.org\r\nSubject: hi\r\n\r\n.dots stay\r\n";
@@ -55,7 +55,7 @@ fn names(folder: &Path) -> Vec<String> {
 async fn each_mail_is_one_whole_file_with_its_envelope_on_top() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path().join("deep/mail");
-    let transport = FileTransport::new(Config::new(&folder)).unwrap();
+    let transport = FileTransport::new(Settings::new(&folder)).unwrap();
     let outcomes = transport.deliver(&[envelope(1, "one"), envelope(2, "two")], soon()).await;
 
     assert_eq!(names(&folder), ["mails.1@example.org.eml", "mails.2@example.org.eml"]);
@@ -77,7 +77,7 @@ async fn each_mail_is_one_whole_file_with_its_envelope_on_top() {
 #[tokio::test]
 async fn g02_a_mail_whose_lease_ran_out_is_not_written() {
     let folder = tempfile::tempdir().unwrap();
-    let transport = FileTransport::new(Config::new(folder.path())).unwrap();
+    let transport = FileTransport::new(Settings::new(folder.path())).unwrap();
     let lost = postrider_seams::LeaseCheck::new(|| false);
     let batch = [Envelope { lease: lost, ..envelope(1, "late") }, envelope(2, "in time")];
     let outcomes = transport.deliver(&batch, soon()).await;
@@ -88,7 +88,7 @@ async fn g02_a_mail_whose_lease_ran_out_is_not_written() {
 #[tokio::test]
 async fn a_second_delivery_replaces_the_first() {
     let folder = tempfile::tempdir().unwrap();
-    let transport = FileTransport::new(Config::new(folder.path())).unwrap();
+    let transport = FileTransport::new(Settings::new(folder.path())).unwrap();
     transport.deliver(&[envelope(1, "first")], soon()).await;
     transport.deliver(&[envelope(1, "second")], soon()).await;
     assert_eq!(names(folder.path()), ["mails.1@example.org.eml"]);
@@ -100,7 +100,7 @@ async fn a_second_delivery_replaces_the_first() {
 async fn folder_and_files_are_open_to_their_owner_only() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path().join("mail");
-    let transport = FileTransport::new(Config::new(&folder)).unwrap();
+    let transport = FileTransport::new(Settings::new(&folder)).unwrap();
     transport.deliver(&[envelope(1, "x")], soon()).await;
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
@@ -111,7 +111,7 @@ async fn folder_and_files_are_open_to_their_owner_only() {
 async fn g03_a_missing_folder_refuses_us_and_is_created_again() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path().join("mail");
-    let transport = FileTransport::new(Config::new(&folder)).unwrap();
+    let transport = FileTransport::new(Settings::new(&folder)).unwrap();
     fs::remove_dir(&folder).unwrap();
     fs::write(&folder, "a file in its place").unwrap();
     let outcomes = transport.deliver(&[envelope(1, "x")], soon()).await;
@@ -130,7 +130,7 @@ async fn g03_a_missing_folder_refuses_us_and_is_created_again() {
 #[tokio::test]
 async fn a_probe_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
-    let transport = FileTransport::new(Config::new(folder.path())).unwrap();
+    let transport = FileTransport::new(Settings::new(folder.path())).unwrap();
     transport.probe().await.unwrap();
     assert!(names(folder.path()).is_empty());
 }
@@ -138,7 +138,7 @@ async fn a_probe_leaves_nothing_behind() {
 #[tokio::test]
 async fn a_failed_write_leaves_no_half_file() {
     let folder = tempfile::tempdir().unwrap();
-    let transport = FileTransport::new(Config::new(folder.path())).unwrap();
+    let transport = FileTransport::new(Settings::new(folder.path())).unwrap();
     // A folder of that name exists: the rename fails.
     fs::create_dir(folder.path().join("mails.1@example.org.eml")).unwrap();
     let outcomes = transport.deliver(&[envelope(1, "x")], soon()).await;
@@ -159,14 +159,14 @@ fn only_files_of_killed_writers_are_removed_at_the_next_start() {
     hours_ago("old.eml", 48);
     hours_ago("mine.part", 48);
     hours_ago(".hidden", 48);
-    FileTransport::new(Config::new(folder.path())).unwrap();
+    FileTransport::new(Settings::new(folder.path())).unwrap();
     assert_eq!(names(folder.path()), [".busy.part", ".hidden", "mine.part", "old.eml"]);
 }
 
 #[tokio::test]
 async fn g01_nothing_is_written_after_the_deadline_at_no_cost() {
     let folder = tempfile::tempdir().unwrap();
-    let transport = FileTransport::new(Config::new(folder.path())).unwrap();
+    let transport = FileTransport::new(Settings::new(folder.path())).unwrap();
     let outcomes = transport.deliver(&[envelope(1, "x")], Instant::now()).await;
     assert!(matches!(outcomes[0], Outcome::Deferred(_) | Outcome::Uncertain(_)), "{:?}", outcomes[0]);
 }
@@ -174,7 +174,7 @@ async fn g01_nothing_is_written_after_the_deadline_at_no_cost() {
 #[tokio::test]
 async fn content_other_than_mail_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
-    let transport = FileTransport::new(Config::new(folder.path())).unwrap();
+    let transport = FileTransport::new(Settings::new(folder.path())).unwrap();
     let nothing = Envelope { content: Content::Nothing, ..envelope(1, "x") };
     let outcomes = transport.deliver(&[nothing], soon()).await;
     assert!(matches!(outcomes[0], Outcome::Rejected(_)));
@@ -185,7 +185,7 @@ fn a_folder_that_cannot_be_made_is_an_error_that_names_it() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = FileTransport::new(Config::new(file.join("mail"))).unwrap_err();
+    let error = FileTransport::new(Settings::new(file.join("mail"))).unwrap_err();
     assert!(error.to_string().contains("file/mail can't be written"), "{error}");
     assert!(matches!(transport::Error::from(error), transport::Error::Refused(_)));
 }
