@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use postrider_mail::{MessageParts, Signer, attachment, dkim, header};
 
-use crate::roundtrip::{assert_wire_form, draft, mailbox};
+use crate::roundtrip::{assert_wire_form, mailbox, parts};
 
 const RSA: &str = include_str!("../dkim/rsa.pem");
 const ED25519: &str = include_str!("../dkim/ed25519.pem");
@@ -37,7 +37,7 @@ fn raw(body: &str) -> Vec<u8> {
 #[test]
 fn a_plain_mail() {
     let from = mailbox("Ann <ann@example.org>");
-    let message = draft(&from).write().unwrap();
+    let message = parts(&from).write().unwrap();
     assert_wire_form(&message);
     assert_vector("plain.eml", message);
 }
@@ -60,7 +60,7 @@ fn a_mail_with_everything() {
         html: Some("<p>ümläut</p>"),
         headers: &headers,
         attachments: &attachments,
-        ..draft(&from)
+        ..parts(&from)
     };
     assert_vector("everything.eml", message.write().unwrap());
 }

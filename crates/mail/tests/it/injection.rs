@@ -4,7 +4,7 @@ use mail_parser::MessageParser;
 use postrider_mail::{Mailbox, MessageParts, address, header};
 use proptest::prelude::*;
 
-use crate::roundtrip::{assert_wire_form, draft, mailbox};
+use crate::roundtrip::{assert_wire_form, mailbox, parts};
 
 const HOSTILE: &str = "[a-z@<>\",:;. \\\\\r\n\t\u{0}\u{b}\u{85}\u{2028}é=?]{0,40}";
 
@@ -19,7 +19,7 @@ fn line_breaks_in_headers_are_refused() {
     for value in ["a\r\nBcc: x@example.org", "a\nb", "a\rb", "a\0b", "a\u{85}b", "a\u{2028}b"] {
         assert!(header::CustomHeader::new("X-Test", value).is_err(), "{value:?}");
         let from = mailbox("ann@example.org");
-        assert!(MessageParts { subject: Some(value), ..draft(&from) }.write().is_err(), "{value:?}");
+        assert!(MessageParts { subject: Some(value), ..parts(&from) }.write().is_err(), "{value:?}");
         assert!(Mailbox::new(value, from.address.clone()).is_err(), "{value:?}");
         assert!(address::parse_list(&format!("x{value}@example.org")).is_err(), "{value:?}");
     }
@@ -43,8 +43,8 @@ proptest! {
         let Ok(to) = Mailbox::new(&name, from.address.clone()) else { return Ok(()) };
         let custom = header::CustomHeader::new(&key, &value);
         let headers = custom.as_ref().map(std::slice::from_ref).unwrap_or_default();
-        let draft = MessageParts { to: std::slice::from_ref(&to), subject: Some(&subject), headers, ..draft(&from) };
-        let Ok(message) = draft.write() else { return Ok(()) };
+        let parts = MessageParts { to: std::slice::from_ref(&to), subject: Some(&subject), headers, ..parts(&from) };
+        let Ok(message) = parts.write() else { return Ok(()) };
         assert_wire_form(&message);
         let mut expected = vec!["Date", "Message-ID", "From", "To", "Subject"];
         expected.extend(headers.iter().map(header::CustomHeader::name));

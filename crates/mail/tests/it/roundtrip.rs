@@ -8,7 +8,7 @@ pub fn mailbox(text: &str) -> Mailbox {
     address::parse_mailbox(text).unwrap()
 }
 
-pub fn draft(from: &Mailbox) -> MessageParts<'_> {
+pub fn parts(from: &Mailbox) -> MessageParts<'_> {
     MessageParts {
         from,
         to: std::slice::from_ref(from),
@@ -39,7 +39,7 @@ pub fn assert_wire_form(message: &[u8]) {
 #[test]
 fn a_plain_mail_is_as_plain_as_can_be() {
     let from = mailbox("Ann <ann@example.org>");
-    let message = String::from_utf8(draft(&from).write().unwrap()).unwrap();
+    let message = String::from_utf8(parts(&from).write().unwrap()).unwrap();
     let expected = "Date: Tue, 14 Nov 2023 22:13:20 +0000\r\n\
         Message-ID: <mails.1@example.org>\r\n\
         From: Ann <ann@example.org>\r\n\
@@ -62,13 +62,13 @@ fn the_whole_structure_comes_back() {
             {"filename":"notes.txt","content_type":"text/plain; charset=utf-8","content":"LmEKCmIK"}]"#,
     )
     .unwrap();
-    let draft = MessageParts {
+    let parts = MessageParts {
         text: Some("see attachment"),
         html: Some("<img src=\"cid:logo\">"),
         attachments: &attachments,
-        ..draft(&from)
+        ..parts(&from)
     };
-    let message = draft.write().unwrap();
+    let message = parts.write().unwrap();
     assert_wire_form(&message);
     let parsed = MessageParser::default().parse(&message).unwrap();
     let types: Vec<_> = parsed
@@ -108,7 +108,7 @@ fn attached_texts_keep_every_byte() {
     // "a\rb\0c\n.\r\n" and blanks at the end
     let json = r#"[{"filename":"a.txt","content_type":"text/plain; charset=us-ascii","content":"YQ1iAGMKLg0KICA="}]"#;
     let attachments = attachment::parse(json).unwrap();
-    let message = MessageParts { attachments: &attachments, ..draft(&from) }.write().unwrap();
+    let message = MessageParts { attachments: &attachments, ..parts(&from) }.write().unwrap();
     assert_wire_form(&message);
     let parsed = MessageParser::default().parse(&message).unwrap();
     let part = parsed.parts.iter().find(|part| part.attachment_name() == Some("a.txt")).unwrap();
@@ -117,20 +117,20 @@ fn attached_texts_keep_every_byte() {
 }
 
 #[test]
-fn the_same_draft_gives_the_same_bytes() {
+fn the_same_parts_give_the_same_bytes() {
     let from = mailbox("Ann <ann@example.org>");
-    let draft = MessageParts { html: Some("<p>x</p>"), ..draft(&from) };
-    assert_eq!(draft.write().unwrap(), draft.write().unwrap());
+    let parts = MessageParts { html: Some("<p>x</p>"), ..parts(&from) };
+    assert_eq!(parts.write().unwrap(), parts.write().unwrap());
 }
 
 #[test]
 fn a_body_that_guesses_the_boundary_stays_one_part() {
     let from = mailbox("ann@example.org");
-    let honest = MessageParts { html: Some("<p>x</p>"), ..draft(&from) }.write().unwrap();
+    let honest = MessageParts { html: Some("<p>x</p>"), ..parts(&from) }.write().unwrap();
     let honest = String::from_utf8(honest).unwrap();
     let boundary = honest.split("boundary=\"").nth(1).unwrap().split('"').next().unwrap();
     let text = format!("a\n--{boundary}\nContent-Type: text/html\n\nfake\n--{boundary}--\n");
-    let message = MessageParts { text: Some(&text), html: Some("<p>x</p>"), ..draft(&from) }.write().unwrap();
+    let message = MessageParts { text: Some(&text), html: Some("<p>x</p>"), ..parts(&from) }.write().unwrap();
     let parsed = MessageParser::default().parse(&message).unwrap();
     assert_eq!(parsed.parts.len(), 3);
     assert_eq!(parsed.body_text(0).unwrap().replace("\r\n", "\n"), text);
@@ -140,7 +140,7 @@ fn a_body_that_guesses_the_boundary_stays_one_part() {
 #[test]
 fn m08_blind_recipients_are_in_no_header() {
     let from = mailbox("ann@example.org");
-    let message = MessageParts { to: &[], ..draft(&from) }.write().unwrap();
+    let message = MessageParts { to: &[], ..parts(&from) }.write().unwrap();
     let message = String::from_utf8(message).unwrap();
     assert!(message.contains("To: undisclosed-recipients:;\r\n"), "{message}");
     assert!(!message.to_lowercase().contains("bcc"));
@@ -149,7 +149,7 @@ fn m08_blind_recipients_are_in_no_header() {
 #[test]
 fn a_mail_to_cc_alone_has_no_to_header() {
     let from = mailbox("ann@example.org");
-    let message = MessageParts { to: &[], cc: std::slice::from_ref(&from), ..draft(&from) }.write().unwrap();
+    let message = MessageParts { to: &[], cc: std::slice::from_ref(&from), ..parts(&from) }.write().unwrap();
     let message = String::from_utf8(message).unwrap();
     assert!(message.contains("\r\nCc: <ann@example.org>\r\n") && !message.contains("\r\nTo:"), "{message}");
 }
@@ -161,7 +161,7 @@ fn long_ascii_headers_are_folded_and_not_encoded() {
     let headers = header::parse(&serde_json::json!({ "List-Unsubscribe": value }).to_string()).unwrap();
     let subject = "word ".repeat(40);
     let message =
-        MessageParts { headers: &headers, subject: Some(subject.trim()), ..draft(&from) }.write().unwrap();
+        MessageParts { headers: &headers, subject: Some(subject.trim()), ..parts(&from) }.write().unwrap();
     assert_wire_form(&message);
     let text = String::from_utf8(message).unwrap();
     let unfolded = text.replace("\r\n ", " ");
@@ -196,7 +196,7 @@ proptest! {
     #[test]
     fn bodies_come_back(text in body(), html in proptest::option::of(body())) {
         let from = mailbox("ann@example.org");
-        let message = MessageParts { text: Some(&text), html: html.as_deref(), ..draft(&from) }.write().unwrap();
+        let message = MessageParts { text: Some(&text), html: html.as_deref(), ..parts(&from) }.write().unwrap();
         assert_wire_form(&message);
         let parsed = MessageParser::default().parse(&message).unwrap();
         let back = parsed.body_text(0).unwrap();
@@ -214,7 +214,7 @@ proptest! {
         prop_assume!(!subject.contains("=?") && !name.contains("=?"));
         let from = mailbox("ann@example.org");
         let to = Mailbox::new(&name, from.address.clone()).unwrap();
-        let message = MessageParts { to: std::slice::from_ref(&to), subject: Some(&subject), ..draft(&from) };
+        let message = MessageParts { to: std::slice::from_ref(&to), subject: Some(&subject), ..parts(&from) };
         let message = message.write().unwrap();
         assert_wire_form(&message);
         let parsed = MessageParser::default().parse(&message).unwrap();

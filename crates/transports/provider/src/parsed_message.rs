@@ -58,7 +58,7 @@ const EXCLUDED_HEADERS: [&str; 16] = [
 /// Parses a message into its parts.
 pub(crate) fn parse(message: &[u8]) -> Result<ParsedMessage, String> {
     let parsed = MessageParser::default().parse(message).ok_or("the message can't be read as MIME")?;
-    let mut draft = ParsedMessage {
+    let mut message = ParsedMessage {
         from: mailboxes(parsed.from()).into_iter().next(),
         reply_to: mailboxes(parsed.reply_to()),
         to: parsed.all_to().flat_map(|to| mailboxes(Some(to))).collect(),
@@ -66,17 +66,17 @@ pub(crate) fn parse(message: &[u8]) -> Result<ParsedMessage, String> {
         subject: parsed.subject().unwrap_or_default().to_owned(),
         ..ParsedMessage::default()
     };
-    if draft.from.is_none() {
+    if message.from.is_none() {
         return Err("the message has no From".to_owned());
     }
     for (name, value) in parsed.headers_raw() {
         if !EXCLUDED_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-            draft.headers.push((name.to_owned(), unfold(value)));
+            message.headers.push((name.to_owned(), unfold(value)));
         }
     }
-    bodies(&parsed, &mut draft);
-    draft.attachments = parsed.attachments().map(attachment).collect();
-    Ok(draft)
+    bodies(&parsed, &mut message);
+    message.attachments = parsed.attachments().map(attachment).collect();
+    Ok(message)
 }
 
 /// Returns the address in the message's `From` header.
@@ -86,13 +86,13 @@ pub(crate) fn sender(message: &[u8]) -> Option<String> {
 }
 
 /// Collects the bodies. The parser converts text to HTML and the reverse; only the written ones are used.
-fn bodies(parsed: &Message<'_>, draft: &mut ParsedMessage) {
+fn bodies(parsed: &Message<'_>, message: &mut ParsedMessage) {
     let part = |id: &u32| parsed.parts.get(*id as usize);
-    draft.text = parsed.text_body.iter().filter_map(part).find_map(|part| match &part.body {
+    message.text = parsed.text_body.iter().filter_map(part).find_map(|part| match &part.body {
         PartType::Text(text) => Some(text.to_string()),
         _ => None,
     });
-    draft.html = parsed.html_body.iter().filter_map(part).find_map(|part| match &part.body {
+    message.html = parsed.html_body.iter().filter_map(part).find_map(|part| match &part.body {
         PartType::Html(html) => Some(html.to_string()),
         _ => None,
     });

@@ -21,24 +21,24 @@ Content-Transfer-Encoding: base64\r\n\r\n/wA=\r\n--m--\r\n";
 
 #[test]
 fn a_message_is_taken_apart() {
-    let draft = parse(MESSAGE.as_bytes()).unwrap();
+    let message = parse(MESSAGE.as_bytes()).unwrap();
     assert_eq!(
-        draft.from,
+        message.from,
         Some(ParsedMailbox { name: Some("Box, Office".to_owned()), email: "box@example.org".to_owned() })
     );
     assert_eq!(
-        draft.to.iter().map(|to| to.email.as_str()).collect::<Vec<_>>(),
+        message.to.iter().map(|to| to.email.as_str()).collect::<Vec<_>>(),
         ["ann@example.com", "bob@example.com"]
     );
-    assert_eq!(draft.cc[0].name.as_deref(), Some("Jörg"));
-    assert_eq!(draft.reply_to[0].email, "help@example.org");
-    assert_eq!(draft.subject, "Grüße");
-    assert_eq!(draft.text.as_deref().map(str::trim_end), Some("Hallo"));
-    assert_eq!(draft.html.as_deref().map(str::trim_end), Some("<p>Hallo</p>"));
+    assert_eq!(message.cc[0].name.as_deref(), Some("Jörg"));
+    assert_eq!(message.reply_to[0].email, "help@example.org");
+    assert_eq!(message.subject, "Grüße");
+    assert_eq!(message.text.as_deref().map(str::trim_end), Some("Hallo"));
+    assert_eq!(message.html.as_deref().map(str::trim_end), Some("<p>Hallo</p>"));
     let cached =
         [("List-Unsubscribe".to_owned(), "<https://example.org/u/1>, <mailto:u@example.org>".to_owned())];
-    assert_eq!(draft.headers, cached);
-    let [pdf, logo] = &draft.attachments[..] else { panic!("{:?}", draft.attachments) };
+    assert_eq!(message.headers, cached);
+    let [pdf, logo] = &message.attachments[..] else { panic!("{:?}", message.attachments) };
     assert_eq!(
         (pdf.name.as_str(), pdf.media_type.as_str(), &pdf.content[..]),
         ("t.pdf", "application/pdf", &[0, 1, 2][..])
