@@ -35,7 +35,7 @@ fn column(lane: &LaneSettings, field: &str) -> Option<String> {
 }
 
 /// The files that a row names, resolved against the base.
-fn named(lane: &LaneSettings, base: &Path, row: &RowView) -> Vec<PathBuf> {
+fn files_of_row(lane: &LaneSettings, base: &Path, row: &RowView) -> Vec<PathBuf> {
     let columns: Vec<String> =
         [PAYLOAD_PATH, EML_PATH].iter().filter_map(|field| column(lane, field)).collect();
     let mine = row.columns.iter().filter(|(name, _)| columns.contains(name));

@@ -11,7 +11,7 @@ use postrider_seams::produce::KEY;
 use postrider_seams::row::Detail;
 use postrider_seams::store::Error;
 
-use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, named};
+use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, files_of_row};
 use crate::settings::LaneSettings;
 use crate::wiring::LaneTable;
 
@@ -96,7 +96,7 @@ async fn resolve_failed_insert(
 ) -> Result<(), Refusal> {
     // If the table cannot be read, keep the file: `check` finds a surplus file, but a missing one loses a mail.
     let Ok(row) = table.show(id).await else { return Err(error.into()) };
-    if row.as_ref().is_some_and(|row| named(lane, base, row).iter().any(|known| known == path)) {
+    if row.as_ref().is_some_and(|row| files_of_row(lane, base, row).iter().any(|known| known == path)) {
         return Ok(());
     }
     if let Err(error) = std::fs::remove_file(path) {

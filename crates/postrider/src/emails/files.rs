@@ -10,7 +10,7 @@ use std::time::Duration;
 use postrider_seams::inspect::{Finding, Level, Query, RowView};
 use postrider_seams::store::Error;
 
-use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, column, composer, named};
+use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, column, composer, files_of_row};
 use crate::settings::LaneSettings;
 use crate::wiring::{ComposerKind, LaneTable};
 
@@ -121,7 +121,7 @@ async fn is_named(lane: &LaneSettings, table: &dyn LaneTable, path: &Path) -> Re
 /// The file names that a row holds, without folders: those can be written in many ways, for example with links to the
 /// base. A file whose name occurs in any row is kept.
 fn names(lane: &LaneSettings, row: &RowView) -> impl Iterator<Item = OsString> {
-    named(lane, Path::new(""), row).into_iter().filter_map(|path| path.file_name().map(OsString::from))
+    files_of_row(lane, Path::new(""), row).into_iter().filter_map(|path| path.file_name().map(OsString::from))
 }
 
 /// Removes from `suspects` what any row names. Returns false if the table is too large to scan.
