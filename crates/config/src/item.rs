@@ -176,7 +176,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the table; any other kind of value is reported.
-    pub fn scope(&self) -> Option<TableReader<'a>> {
+    pub fn table(&self) -> Option<TableReader<'a>> {
         if self.is_table() {
             return Some(TableReader::new(self.report, self.path.clone(), self.node));
         }

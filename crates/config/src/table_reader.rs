@@ -67,8 +67,8 @@ impl<'a> TableReader<'a> {
     }
 
     /// Returns the table under `key`; `None` if it is absent, or is not a table (reported).
-    pub fn scope(&self, key: &'static str) -> Option<Self> {
-        self.get(key)?.scope()
+    pub fn table(&self, key: &'static str) -> Option<Self> {
+        self.get(key)?.table()
     }
 
     /// Reports a mistake about this table as a whole.

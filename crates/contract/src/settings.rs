@@ -123,12 +123,12 @@ impl LaneDefaults {
     /// The allowed batch sizes.
     pub const BATCHES: RangeInclusive<u32> = 1..=1000;
 
-    fn read(scope: &TableReader<'_>) -> Self {
+    fn read(reader: &TableReader<'_>) -> Self {
         Self {
-            poll: scope.get("poll").and_then(|item| item.duration(Self::POLLS)),
-            timeout: scope.get("timeout").and_then(|item| item.duration(Self::TIMEOUTS)),
-            concurrency: scope.get("concurrency").and_then(|item| item.number(Self::CONCURRENCIES)),
-            batch: scope.get("batch").and_then(|item| item.number(Self::BATCHES)),
+            poll: reader.get("poll").and_then(|item| item.duration(Self::POLLS)),
+            timeout: reader.get("timeout").and_then(|item| item.duration(Self::TIMEOUTS)),
+            concurrency: reader.get("concurrency").and_then(|item| item.number(Self::CONCURRENCIES)),
+            batch: reader.get("batch").and_then(|item| item.number(Self::BATCHES)),
         }
     }
 }

@@ -5,17 +5,17 @@ use crate::node::parse;
 fn mistakes(text: &str, read: impl FnOnce(&TableReader<'_>)) -> String {
     let root = parse("p.toml", text).unwrap();
     let report = Report::new(&root);
-    let scope = TableReader::root(&report, &root);
-    read(&scope);
-    scope.finish();
+    let reader = TableReader::root(&report, &root);
+    read(&reader);
+    reader.finish();
     report.finish().err().map(|mistakes| mistakes.to_string()).unwrap_or_default()
 }
 
 #[test]
 fn every_mistake_has_its_place_its_key_and_a_suggestion() {
     let text = "[lane]\nbatch = 0\nconcurency = 4\npoll = \"soon\"\nkind = \"rekord\"\n";
-    let found = mistakes(text, |scope| {
-        let lane = scope.scope("lane").unwrap();
+    let found = mistakes(text, |reader| {
+        let lane = reader.table("lane").unwrap();
         lane.get("batch").and_then(|item| item.number(1..=1000));
         lane.get("concurrency").and_then(|item| item.number(1..=1000));
         let seconds = Duration::from_secs;
@@ -39,8 +39,8 @@ fn every_mistake_has_its_place_its_key_and_a_suggestion() {
 #[test]
 fn each_type_is_read() {
     let text = "a = \"x\"\nb = true\nc = 7\nd = 0.5\ne = \"90s\"\nf = \"2KB\"\ng = 4096\nh = 1\ni = [1, 2]\n";
-    let found = mistakes(text, |scope| {
-        let item = |key| scope.get(key).unwrap();
+    let found = mistakes(text, |reader| {
+        let item = |key| reader.get(key).unwrap();
         assert_eq!(item("a").text(), Some("x"));
         assert!(item("a").is("x") && !item("a").is("y") && !item("c").is("7"));
         assert_eq!(item("b").boolean(), Some(true));
@@ -59,15 +59,15 @@ fn each_type_is_read() {
 #[test]
 fn a_value_of_another_type_is_a_mistake() {
     let text = "a = 1\nb = \"true\"\nc = \"5\"\nd = \"much\"\ne = 30\nf = \"many\"\ng = 1\nh = [1]\ni = 1\n";
-    let found = mistakes(text, |scope| {
-        let item = |key| scope.get(key).unwrap();
+    let found = mistakes(text, |reader| {
+        let item = |key| reader.get(key).unwrap();
         assert_eq!(item("a").text(), None);
         assert_eq!(item("b").boolean(), None);
         assert_eq!(item("c").number(1..=u32::MAX), None);
         assert_eq!(item("d").fraction(0.0..=1.0), None);
         assert_eq!(item("e").duration(Duration::ZERO..=Duration::MAX), None);
         assert_eq!(item("f").size(1..=1 << 20), None);
-        assert!(item("g").scope().is_none());
+        assert!(item("g").table().is_none());
         assert_eq!(item("h").scalar(), None);
         assert!(item("i").list().is_none());
     });
@@ -92,8 +92,8 @@ fn a_variable_is_read_as_the_type_of_its_key() {
         root.set_at(&[key], &Place::new("VARIABLE"), Value::Untyped(text.to_owned()));
     }
     let report = Report::new(&root);
-    let scope = TableReader::root(&report, &root);
-    let item = |key| scope.get(key).unwrap();
+    let reader = TableReader::root(&report, &root);
+    let item = |key| reader.get(key).unwrap();
     assert_eq!((item("a").number(1..=9), item("b").boolean()), (Some(8), Some(true)));
     assert_eq!(item("c").fraction(0.0..=1.0), Some(0.5));
     assert_eq!(item("d").duration(Duration::ZERO..=Duration::MAX), Some(Duration::from_mins(5)));
@@ -109,7 +109,7 @@ fn a_mistake_in_a_layer_has_the_name_that_its_author_knows() {
     let mut root = parse("base.toml", "[retry]\nbase = \"1s\"\n").unwrap();
     root.merge(&parse("over.toml", "retry.jitter = 7\nretry.jiter = 1").unwrap(), 1);
     let report = Report::with_layers(&root, vec!["lanes.mail".to_owned()]);
-    let retry = TableReader::root(&report, &root).scope("retry").unwrap();
+    let retry = TableReader::root(&report, &root).table("retry").unwrap();
     retry.get("jitter").and_then(|item| item.fraction(0.0..=1.0));
     retry.get("base");
     retry.finish();

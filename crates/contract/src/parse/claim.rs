@@ -22,22 +22,22 @@ const HOLDS: [(&str, GroupMode); 4] = [
     ("block", GroupMode::Block),
 ];
 
-pub(super) fn due(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> DueRule {
+pub(super) fn due(reader: &TableReader<'_>, names: &Names, columns: &Columns) -> DueRule {
     let has_column = columns.get(ColumnRole::Due).is_some();
     let by_default = if has_column { Defer::Due } else { Defer::None };
     let mut due = DueRule { null: DueNull::Never, after: None, retry_after: None, defer: by_default };
-    let Some(scope) = scope.scope("due") else { return due };
+    let Some(reader) = reader.table("due") else { return due };
     if let Some(null) =
-        scope.get("null").and_then(|item| item.choice(&[("now", DueNull::Now), ("never", DueNull::Never)]))
+        reader.get("null").and_then(|item| item.choice(&[("now", DueNull::Now), ("never", DueNull::Never)]))
     {
         due.null = null;
     }
-    due.after = scope.get("after").and_then(|item| role(&item));
-    due.retry_after = scope.get("retry_after").and_then(|item| json_member(&item, names, columns));
-    if let Some(kept) = scope.get("defer").and_then(|item| defer(&item)) {
+    due.after = reader.get("after").and_then(|item| role(&item));
+    due.retry_after = reader.get("retry_after").and_then(|item| json_member(&item, names, columns));
+    if let Some(kept) = reader.get("defer").and_then(|item| defer(&item)) {
         due.defer = kept;
     }
-    scope.finish();
+    reader.finish();
     due
 }
 
@@ -69,7 +69,7 @@ fn json_member(item: &Item<'_>, names: &Names, columns: &Columns) -> Option<Json
     Some(JsonMember { column, member: member.to_owned() })
 }
 
-pub(super) fn claim(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> ClaimRule {
+pub(super) fn claim(reader: &TableReader<'_>, names: &Names, columns: &Columns) -> ClaimRule {
     let by_default: &[ColumnRole] = if columns.get(ColumnRole::Due).is_some() {
         &[ColumnRole::Due, ColumnRole::Id]
     } else {
@@ -77,24 +77,24 @@ pub(super) fn claim(scope: &TableReader<'_>, names: &Names, columns: &Columns) -
     };
     let order = by_default.iter().map(|role| ClaimOrder { role: *role, descending: false }).collect();
     let mut claim = ClaimRule { order, batch: 200, min_age: Duration::ZERO, filter: Vec::new(), fair: None };
-    let Some(scope) = scope.scope("claim") else { return claim };
-    if let Some(item) = scope.get("order") {
+    let Some(reader) = reader.table("claim") else { return claim };
+    if let Some(item) = reader.get("order") {
         claim.order = item.one_or_many().iter().filter_map(|item| order_by(item, columns)).collect();
     }
-    if let Some(batch) = scope.get("batch").and_then(|item| item.number(1..=1000)) {
+    if let Some(batch) = reader.get("batch").and_then(|item| item.number(1..=1000)) {
         claim.batch = batch;
     }
-    if let Some(age) = scope.get("min_age").and_then(|item| item.duration(ANY_DURATION)) {
+    if let Some(age) = reader.get("min_age").and_then(|item| item.duration(ANY_DURATION)) {
         claim.min_age = age;
     }
-    claim.fair = scope.get("fair").and_then(|item| Some(names.optional(item.text()?, &item)));
-    if let Some(filter) = scope.scope("where") {
+    claim.fair = reader.get("fair").and_then(|item| Some(names.optional(item.text()?, &item)));
+    if let Some(filter) = reader.table("where") {
         claim.filter = filter
             .all()
             .filter_map(|(column, item)| Some((names.column(column, &item), literal(&item)?)))
             .collect();
     }
-    scope.finish();
+    reader.finish();
     claim
 }
 
@@ -111,21 +111,21 @@ fn order_by(item: &Item<'_>, columns: &Columns) -> Option<ClaimOrder> {
     Some(ClaimOrder { role, descending })
 }
 
-pub(super) fn group(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<GroupRule> {
-    let scope = scope.scope("group")?;
-    let by = scope
+pub(super) fn group(reader: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<GroupRule> {
+    let reader = reader.table("group")?;
+    let by = reader
         .required("by", "write by = \"COLUMN\": rows with the same value are one group")
         .and_then(|item| Some(names.column(item.text()?, &item)));
-    let none: Option<Literal> = scope.get("none").and_then(|item| literal(&item));
-    let sequence = match scope.get("sequence") {
+    let none: Option<Literal> = reader.get("none").and_then(|item| literal(&item));
+    let sequence = match reader.get("sequence") {
         Some(item) => {
             item.one_or_many().iter().filter_map(|item| names.role_or_column(columns, item)).collect()
         }
         None => columns.get(ColumnRole::Created).map(str::to_owned).into_iter().collect(),
     };
-    let on_error = scope.get("on_error").and_then(|item| on_error(&item, names));
-    let run = scope.get("run").and_then(|item| item.number(1..=1000)).unwrap_or(50);
-    scope.finish();
+    let on_error = reader.get("on_error").and_then(|item| on_error(&item, names));
+    let run = reader.get("run").and_then(|item| item.number(1..=1000)).unwrap_or(50);
+    reader.finish();
     Some(GroupRule {
         by: by?,
         none,
@@ -136,9 +136,9 @@ pub(super) fn group(scope: &TableReader<'_>, names: &Names, columns: &Columns) -
 }
 
 /// Parses `[pool]`: the table with the limits, and its columns.
-pub(super) fn pool(scope: &TableReader<'_>) -> Option<PoolTable> {
-    let scope = scope.scope("pool")?;
-    let table = scope
+pub(super) fn pool(reader: &TableReader<'_>) -> Option<PoolTable> {
+    let reader = reader.table("pool")?;
+    let table = reader
         .required("table", "write table = \"TABLE\": the table with the limits of pools")
         .and_then(|item| {
             let text = item.text()?;
@@ -146,14 +146,14 @@ pub(super) fn pool(scope: &TableReader<'_>) -> Option<PoolTable> {
             Some(text.to_owned())
         });
     let column = |key: &'static str| {
-        let Some(item) = scope.get(key) else { return Some(key.to_owned()) };
+        let Some(item) = reader.get(key) else { return Some(key.to_owned()) };
         let text = item.text()?;
         super::columns::check(text, &item);
         Some(text.to_owned())
     };
     let (id, concurrency, rate, paused) =
         (column("id"), column("concurrency"), column("rate"), column("paused"));
-    scope.finish();
+    reader.finish();
     Some(PoolTable { table: table?, id: id?, concurrency: concurrency?, rate: rate?, paused: paused? })
 }
 
@@ -161,14 +161,14 @@ fn on_error(item: &Item<'_>, names: &Names) -> Option<OnError> {
     if !item.is_table() {
         return item.choice(&HOLDS).map(OnError::Always);
     }
-    let scope = item.scope()?;
-    let column = scope
+    let reader = item.table()?;
+    let column = reader
         .required("column", "write column = \"COLUMN\": the column with the mode of each row")
         .and_then(|item| {
             let name = item.text()?;
             Some(names.column(name, &item))
         });
-    let values: BTreeMap<String, GroupMode> = scope
+    let values: BTreeMap<String, GroupMode> = reader
         .all()
         .filter(|(value, _)| *value != "column")
         .filter_map(|(value, item)| Some((value.to_owned(), item.choice(&HOLDS)?)))

@@ -83,10 +83,10 @@ pub(super) fn check(name: &str, item: &Item<'_>) {
     }
 }
 
-pub(super) fn table(scope: &TableReader<'_>) -> Option<Table> {
-    let Some(table) = scope.scope("table") else {
-        if scope.get("table").is_none() {
-            scope.required("table", "add [table] with name and id");
+pub(super) fn table(reader: &TableReader<'_>) -> Option<Table> {
+    let Some(table) = reader.table("table") else {
+        if reader.get("table").is_none() {
+            reader.required("table", "add [table] with name and id");
         }
         return None;
     };
@@ -123,9 +123,9 @@ pub(super) fn column(item: &Item<'_>) -> Option<Column> {
     Some(Column { name: name.to_owned(), optional })
 }
 
-pub(super) fn columns(scope: &TableReader<'_>) -> Columns {
+pub(super) fn columns(reader: &TableReader<'_>) -> Columns {
     let mut found = Columns::default();
-    let Some(columns) = scope.scope("columns") else { return found };
+    let Some(columns) = reader.table("columns") else { return found };
     for (key, item) in columns.all() {
         match ColumnRole::from_name(key) {
             Some(ColumnRole::Id) => item.mistake("`id` is not a role", "remove it: [table] id names the key"),
@@ -144,13 +144,13 @@ pub(super) fn columns(scope: &TableReader<'_>) -> Columns {
     found
 }
 
-pub(super) fn message(scope: &TableReader<'_>) -> BTreeMap<String, MessageField> {
-    let Some(message) = scope.scope("message") else { return BTreeMap::new() };
+pub(super) fn message(reader: &TableReader<'_>) -> BTreeMap<String, MessageField> {
+    let Some(message) = reader.table("message") else { return BTreeMap::new() };
     let field = |(key, item): (&str, Item<'_>)| {
         if !item.is_table() {
             return Some((key.to_owned(), MessageField::Column(column(&item)?)));
         }
-        let inner = item.scope()?;
+        let inner = item.table()?;
         let columns = inner.all().filter_map(|(key, item)| Some((key.to_owned(), column(&item)?))).collect();
         Some((key.to_owned(), MessageField::Columns(columns)))
     };

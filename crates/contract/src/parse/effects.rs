@@ -24,13 +24,13 @@ fn transitions(name: &str, item: &Item<'_>) -> Vec<Transition> {
     found.into_iter().collect()
 }
 
-pub(super) fn effects(scope: &TableReader<'_>, names: &Names) -> Vec<Effect> {
-    let Some(items) = scope.get("effect").and_then(|item| item.list()) else { return Vec::new() };
-    items.iter().filter_map(|item| effect(&item.scope()?, names)).collect()
+pub(super) fn effects(reader: &TableReader<'_>, names: &Names) -> Vec<Effect> {
+    let Some(items) = reader.get("effect").and_then(|item| item.list()) else { return Vec::new() };
+    items.iter().filter_map(|item| effect(&item.table()?, names)).collect()
 }
 
-fn effect(scope: &TableReader<'_>, names: &Names) -> Option<Effect> {
-    let on = scope.required("on", "write on = [\"TRANSITION\"]").map(|item| {
+fn effect(reader: &TableReader<'_>, names: &Names) -> Option<Effect> {
+    let on = reader.required("on", "write on = [\"TRANSITION\"]").map(|item| {
         let mut on: Vec<Transition> = Vec::new();
         for item in item.one_or_many() {
             for transition in item.text().map(|name| transitions(name, &item)).unwrap_or_default() {
@@ -41,9 +41,9 @@ fn effect(scope: &TableReader<'_>, names: &Names) -> Option<Effect> {
         }
         on
     });
-    let table = scope.required("insert", "write insert = \"TABLE\"").and_then(|item| table_name(&item));
-    let values = scope.required("values", "write values = { COLUMN = value }").and_then(|item| {
-        let values = item.scope()?;
+    let table = reader.required("insert", "write insert = \"TABLE\"").and_then(|item| table_name(&item));
+    let values = reader.required("values", "write values = { COLUMN = value }").and_then(|item| {
+        let values = item.table()?;
         Some(
             values
                 .all()
@@ -56,7 +56,7 @@ fn effect(scope: &TableReader<'_>, names: &Names) -> Option<Effect> {
                 .collect(),
         )
     });
-    scope.finish();
+    reader.finish();
     Some(Effect { on: on?, table: table?, values: values? })
 }
 
@@ -71,12 +71,12 @@ fn table_name(item: &Item<'_>) -> Option<String> {
     Some(text.to_owned())
 }
 
-pub(super) fn writes(scope: &TableReader<'_>, names: &Names) -> Vec<Write> {
-    let Some(scope) = scope.scope("write") else { return Vec::new() };
+pub(super) fn writes(reader: &TableReader<'_>, names: &Names) -> Vec<Write> {
+    let Some(reader) = reader.table("write") else { return Vec::new() };
     let mut found = Vec::new();
-    for (name, item) in scope.all() {
+    for (name, item) in reader.all() {
         let on = transitions(name, &item);
-        let Some(columns) = item.scope() else { continue };
+        let Some(columns) = item.table() else { continue };
         for (column, value) in assigned(&columns, names) {
             found.push(Write { on: on.clone(), column, value });
         }
@@ -85,8 +85,8 @@ pub(super) fn writes(scope: &TableReader<'_>, names: &Names) -> Vec<Write> {
 }
 
 /// Parses `column = value` pairs; a column may end in `?`.
-pub(super) fn assigned(scope: &TableReader<'_>, names: &Names) -> Vec<(Column, Expr)> {
-    scope
+pub(super) fn assigned(reader: &TableReader<'_>, names: &Names) -> Vec<(Column, Expr)> {
+    reader
         .all()
         .filter_map(|(column, item)| Some((names.optional(column, &item), expr(&item, names)?)))
         .collect()
@@ -114,9 +114,9 @@ fn expr(item: &Item<'_>, names: &Names) -> Option<Expr> {
 }
 
 fn json(item: &Item<'_>, names: &Names) -> Option<Expr> {
-    let scope = item.scope()?;
-    let object = scope.required("json", "write { json = { MEMBER = value } }").and_then(|item| item.scope());
-    scope.finish();
+    let reader = item.table()?;
+    let object = reader.required("json", "write { json = { MEMBER = value } }").and_then(|item| item.table());
+    reader.finish();
     let members =
         object?.all().filter_map(|(name, item)| Some((name.to_owned(), inserted(&item, names)?))).collect();
     Some(Expr::Json(members))
@@ -187,12 +187,12 @@ pub(super) fn is_field(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-pub(super) fn joins(scope: &TableReader<'_>, names: &Names) -> Vec<Join> {
-    let Some(items) = scope.get("join").and_then(|item| item.list()) else { return Vec::new() };
+pub(super) fn joins(reader: &TableReader<'_>, names: &Names) -> Vec<Join> {
+    let Some(items) = reader.get("join").and_then(|item| item.list()) else { return Vec::new() };
     let mut known: Vec<String> = vec!["row".to_owned()];
     let mut found = Vec::new();
     for item in items {
-        let Some(join) = item.scope().and_then(|scope| join(&scope, &known, names)) else { continue };
+        let Some(join) = item.table().and_then(|reader| join(&reader, &known, names)) else { continue };
         if known.contains(&join.alias) {
             item.mistake(format!("another join is named `{}`", join.alias), "choose another name");
         }
@@ -202,8 +202,8 @@ pub(super) fn joins(scope: &TableReader<'_>, names: &Names) -> Vec<Join> {
     found
 }
 
-fn join(scope: &TableReader<'_>, known: &[String], names: &Names) -> Option<Join> {
-    let alias = scope
+fn join(reader: &TableReader<'_>, known: &[String], names: &Names) -> Option<Join> {
+    let alias = reader
         .required("as", "write as = \"NAME\": the composer reads the columns as NAME.COLUMN")
         .and_then(|item| {
             let text = item.text()?;
@@ -212,9 +212,9 @@ fn join(scope: &TableReader<'_>, known: &[String], names: &Names) -> Option<Join
             }
             Some(text.to_owned())
         });
-    let table = scope.required("table", "write table = \"TABLE\"").and_then(|item| table_name(&item));
-    let on = scope.required("on", "write on = { ITS_COLUMN = \"row.COLUMN\" }").and_then(|item| {
-        let pairs = item.scope()?;
+    let table = reader.required("table", "write table = \"TABLE\"").and_then(|item| table_name(&item));
+    let on = reader.required("on", "write on = { ITS_COLUMN = \"row.COLUMN\" }").and_then(|item| {
+        let pairs = item.table()?;
         Some(
             pairs
                 .all()
@@ -222,11 +222,11 @@ fn join(scope: &TableReader<'_>, known: &[String], names: &Names) -> Option<Join
                 .collect::<Vec<_>>(),
         )
     });
-    let columns = scope
+    let columns = reader
         .required("columns", "write columns = [\"COLUMN\"]")
         .map(|item| item.one_or_many().iter().filter_map(super::columns::column).collect());
-    let optional = scope.get("optional").and_then(|item| item.boolean()).unwrap_or(false);
-    scope.finish();
+    let optional = reader.get("optional").and_then(|item| item.boolean()).unwrap_or(false);
+    reader.finish();
     Some(Join { alias: alias?, table: table?, on: on?, columns: columns?, optional })
 }
 

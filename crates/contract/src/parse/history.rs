@@ -16,8 +16,8 @@ const RECORDED: [Transition; 6] = [
     Transition::Requeued,
 ];
 
-pub(super) fn history(scope: &TableReader<'_>, effects: &[Effect], known: &[Stage]) -> Option<History> {
-    let history = scope.scope("history")?;
+pub(super) fn history(reader: &TableReader<'_>, effects: &[Effect], known: &[Stage]) -> Option<History> {
+    let history = reader.table("history")?;
     let order = history.get("order").map_or_else(
         || Some("id".to_owned()),
         |item| {

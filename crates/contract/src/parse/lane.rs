@@ -6,21 +6,21 @@ use postrider_config::TableReader;
 
 use crate::{LaneDefaults, Metric};
 
-pub(super) fn lane(scope: &TableReader<'_>) -> LaneDefaults {
+pub(super) fn lane(reader: &TableReader<'_>) -> LaneDefaults {
     let mut lane = LaneDefaults::default();
-    let Some(scope) = scope.scope("lane") else { return lane };
-    lane.poll = scope.get("poll").and_then(|item| item.duration(LaneDefaults::POLLS));
-    lane.timeout = scope.get("timeout").and_then(|item| item.duration(LaneDefaults::TIMEOUTS));
-    lane.concurrency = scope.get("concurrency").and_then(|item| item.number(LaneDefaults::CONCURRENCIES));
-    scope.finish();
+    let Some(reader) = reader.table("lane") else { return lane };
+    lane.poll = reader.get("poll").and_then(|item| item.duration(LaneDefaults::POLLS));
+    lane.timeout = reader.get("timeout").and_then(|item| item.duration(LaneDefaults::TIMEOUTS));
+    lane.concurrency = reader.get("concurrency").and_then(|item| item.number(LaneDefaults::CONCURRENCIES));
+    reader.finish();
     lane
 }
 
-pub(super) fn metrics(scope: &TableReader<'_>) -> BTreeMap<Metric, String> {
+pub(super) fn metrics(reader: &TableReader<'_>) -> BTreeMap<Metric, String> {
     let mut names = BTreeMap::new();
-    let Some(scope) = scope.scope("metrics") else { return names };
+    let Some(reader) = reader.table("metrics") else { return names };
     for metric in Metric::ALL {
-        let Some(item) = scope.get(metric.key()) else { continue };
+        let Some(item) = reader.get(metric.key()) else { continue };
         let Some(name) = item.text() else { continue };
         let end = metric.ending();
         if is_name(name) && name.ends_with(end) {
@@ -32,7 +32,7 @@ pub(super) fn metrics(scope: &TableReader<'_>) -> BTreeMap<Metric, String> {
             );
         }
     }
-    scope.finish();
+    reader.finish();
     names
 }
 

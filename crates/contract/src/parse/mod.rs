@@ -66,33 +66,33 @@ impl Contract {
 }
 
 fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
-    let scope = TableReader::root(report, root);
+    let reader = TableReader::root(report, root);
     let names = Names::new(base, root);
-    let name = scope.required("contract", "write contract = \"NAME\"").and_then(|item| item.text());
-    let version = read_version(&scope);
-    let composer = scope.get("composer").and_then(|item| item.text());
-    let table = columns::table(&scope);
-    let columns = columns::columns(&scope);
-    let message = columns::message(&scope);
-    let mut states = States::read(&scope, &names, &columns);
-    let stages = stages::stages(&scope, &mut states, &columns, composer);
-    let due = claim::due(&scope, &names, &columns);
-    let claim = claim::claim(&scope, &names, &columns);
-    let group = claim::group(&scope, &names, &columns);
-    let pool = claim::pool(&scope);
-    let sweeps = moves::sweeps(&scope, &mut states, &names, &columns);
-    let producer = states.producer(&scope);
-    let operator = moves::operator(&scope, &mut states, stages.as_deref());
-    let retention = moves::retention(&scope, &states, &names, &columns);
-    let effects = effects::effects(&scope, &names);
-    let history = history::history(&scope, &effects, stages.as_deref().unwrap_or_default());
-    let writes = effects::writes(&scope, &names);
-    let joins = effects::joins(&scope, &names);
-    let counts = counts::counts(&scope, &states, &names, &columns);
-    let (lane, metrics) = (lane::lane(&scope), lane::metrics(&scope));
-    let settings = read_settings(&scope);
-    let dynamodb = read_dynamodb(&scope);
-    scope.finish();
+    let name = reader.required("contract", "write contract = \"NAME\"").and_then(|item| item.text());
+    let version = read_version(&reader);
+    let composer = reader.get("composer").and_then(|item| item.text());
+    let table = columns::table(&reader);
+    let columns = columns::columns(&reader);
+    let message = columns::message(&reader);
+    let mut states = States::read(&reader, &names, &columns);
+    let stages = stages::stages(&reader, &mut states, &columns, composer);
+    let due = claim::due(&reader, &names, &columns);
+    let claim = claim::claim(&reader, &names, &columns);
+    let group = claim::group(&reader, &names, &columns);
+    let pool = claim::pool(&reader);
+    let sweeps = moves::sweeps(&reader, &mut states, &names, &columns);
+    let producer = states.producer(&reader);
+    let operator = moves::operator(&reader, &mut states, stages.as_deref());
+    let retention = moves::retention(&reader, &states, &names, &columns);
+    let effects = effects::effects(&reader, &names);
+    let history = history::history(&reader, &effects, stages.as_deref().unwrap_or_default());
+    let writes = effects::writes(&reader, &names);
+    let joins = effects::joins(&reader, &names);
+    let counts = counts::counts(&reader, &states, &names, &columns);
+    let (lane, metrics) = (lane::lane(&reader), lane::metrics(&reader));
+    let settings = read_settings(&reader);
+    let dynamodb = read_dynamodb(&reader);
+    reader.finish();
     Some(Contract {
         name: name?.to_owned(),
         version: version?,
@@ -124,8 +124,8 @@ fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
     })
 }
 
-fn read_version(scope: &TableReader<'_>) -> Option<Version> {
-    let item = scope.required("version", "write version = \"1.0\"")?;
+fn read_version(reader: &TableReader<'_>) -> Option<Version> {
+    let item = reader.required("version", "write version = \"1.0\"")?;
     let text = item.text()?;
     let parts =
         text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
@@ -145,8 +145,8 @@ fn read_version(scope: &TableReader<'_>) -> Option<Version> {
     }
 }
 
-fn read_settings(scope: &TableReader<'_>) -> std::collections::BTreeMap<String, String> {
-    let Some(settings) = scope.scope("settings") else { return std::collections::BTreeMap::new() };
+fn read_settings(reader: &TableReader<'_>) -> std::collections::BTreeMap<String, String> {
+    let Some(settings) = reader.table("settings") else { return std::collections::BTreeMap::new() };
     let read = |(name, item): (&str, Item<'_>)| {
         let target = item.text()?;
         if !crate::settings::is_target(target) {
@@ -158,8 +158,8 @@ fn read_settings(scope: &TableReader<'_>) -> std::collections::BTreeMap<String, 
     settings.all().filter_map(read).collect()
 }
 
-fn read_dynamodb(scope: &TableReader<'_>) -> Option<DynamoDb> {
-    let dynamodb = scope.scope("dynamodb")?;
+fn read_dynamodb(reader: &TableReader<'_>) -> Option<DynamoDb> {
+    let dynamodb = reader.table("dynamodb")?;
     let word = |key: &'static str, example: &str| {
         dynamodb.required(key, example).and_then(|item| item.text()).map(str::to_owned)
     };

@@ -12,30 +12,31 @@ use super::states::States;
 use super::values::{ANY_DURATION, POSITIVE};
 
 pub(super) fn sweeps(
-    scope: &TableReader<'_>,
+    reader: &TableReader<'_>,
     states: &mut States,
     names: &Names,
     columns: &Columns,
 ) -> Vec<Sweep> {
-    let Some(items) = scope.get("sweep").and_then(|item| item.list()) else { return Vec::new() };
-    items.iter().filter_map(|item| sweep(&item.scope()?, states, names, columns)).collect()
+    let Some(items) = reader.get("sweep").and_then(|item| item.list()) else { return Vec::new() };
+    items.iter().filter_map(|item| sweep(&item.table()?, states, names, columns)).collect()
 }
 
-fn sweep(scope: &TableReader<'_>, states: &mut States, names: &Names, columns: &Columns) -> Option<Sweep> {
-    let from: Option<Vec<StateId>> = scope
+fn sweep(reader: &TableReader<'_>, states: &mut States, names: &Names, columns: &Columns) -> Option<Sweep> {
+    let from: Option<Vec<StateId>> = reader
         .required("from", "write from = \"STATE\" or a list of states")
         .map(|item| item.one_or_many().iter().filter_map(|item| states.intern(item)).collect());
-    let to = scope.required("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
-    let when = when(scope, names, columns);
-    let name = scope.get("name").and_then(|item| item.text()).map(str::to_owned);
-    let blocks_claims = scope.get("blocks_claims").and_then(|item| item.boolean()).unwrap_or(false);
-    let every = scope.get("every").and_then(|item| item.duration(POSITIVE)).unwrap_or(Duration::from_mins(1));
-    let reason = scope.get("reason").and_then(|item| item.text()).map(str::to_owned);
-    let publish = scope.get("publish").and_then(|item| item.boolean()).unwrap_or(false);
+    let to = reader.required("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
+    let when = when(reader, names, columns);
+    let name = reader.get("name").and_then(|item| item.text()).map(str::to_owned);
+    let blocks_claims = reader.get("blocks_claims").and_then(|item| item.boolean()).unwrap_or(false);
+    let every =
+        reader.get("every").and_then(|item| item.duration(POSITIVE)).unwrap_or(Duration::from_mins(1));
+    let reason = reader.get("reason").and_then(|item| item.text()).map(str::to_owned);
+    let publish = reader.get("publish").and_then(|item| item.boolean()).unwrap_or(false);
     let only_with_queue =
-        scope.get("only_if").and_then(|item| item.choice(&[("external_queue", true)])).unwrap_or(false);
-    let writes = scope.scope("write").map(|write| effects::assigned(&write, names)).unwrap_or_default();
-    scope.finish();
+        reader.get("only_if").and_then(|item| item.choice(&[("external_queue", true)])).unwrap_or(false);
+    let writes = reader.table("write").map(|write| effects::assigned(&write, names)).unwrap_or_default();
+    reader.finish();
     Some(Sweep {
         name,
         from: from?,
@@ -50,9 +51,9 @@ fn sweep(scope: &TableReader<'_>, states: &mut States, names: &Names, columns: &
     })
 }
 
-fn when(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<When> {
-    let (age, since) = (scope.get("older_than"), scope.get("since"));
-    let (at, before) = (scope.get("at"), scope.get("before"));
+fn when(reader: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<When> {
+    let (age, since) = (reader.get("older_than"), reader.get("since"));
+    let (at, before) = (reader.get("at"), reader.get("before"));
     match (age, at, before) {
         (Some(one), Some(_), _) => {
             one.mistake("cannot be combined with `at`", "remove one of the two");
@@ -97,33 +98,33 @@ pub(super) struct OperatorMoves {
 }
 
 pub(super) fn operator(
-    scope: &TableReader<'_>,
+    reader: &TableReader<'_>,
     states: &mut States,
     stages: Option<&[Stage]>,
 ) -> OperatorMoves {
-    let cancel = scope.scope("cancel").and_then(|scope| operator_move(&scope, states));
-    let complete = scope.scope("complete").and_then(|scope| operator_move(&scope, states));
+    let cancel = reader.table("cancel").and_then(|reader| operator_move(&reader, states));
+    let complete = reader.table("complete").and_then(|reader| operator_move(&reader, states));
     let stages = stages.unwrap_or_default();
-    let requeue = match scope.scope("requeue") {
-        Some(scope) => requeue(&scope, states, stages),
+    let requeue = match reader.table("requeue") {
+        Some(reader) => requeue(&reader, states, stages),
         None => default_requeue(stages),
     };
     OperatorMoves { cancel, requeue, complete }
 }
 
-fn operator_move(scope: &TableReader<'_>, states: &mut States) -> Option<OperatorMove> {
-    let from = scope.required("from", "write from = \"STATE\" or a list of states");
-    let to = scope.required("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
-    scope.finish();
+fn operator_move(reader: &TableReader<'_>, states: &mut States) -> Option<OperatorMove> {
+    let from = reader.required("from", "write from = \"STATE\" or a list of states");
+    let to = reader.required("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
+    reader.finish();
     let from: Vec<StateId> = from?.one_or_many().iter().filter_map(|item| states.known(item)).collect();
     let to = to?;
     Some(OperatorMove { moves: from.into_iter().map(|from| (from, to)).collect() })
 }
 
-fn requeue(scope: &TableReader<'_>, states: &mut States, stages: &[Stage]) -> Option<OperatorMove> {
-    let to = scope.get("to").map(|item| states.intern(&item));
-    let from = scope.get("from");
-    scope.finish();
+fn requeue(reader: &TableReader<'_>, states: &mut States, stages: &[Stage]) -> Option<OperatorMove> {
+    let to = reader.get("to").map(|item| states.intern(&item));
+    let from = reader.get("from");
+    reader.finish();
     let mut moves = Vec::new();
     match (from, to) {
         (_, Some(None)) => return None,
@@ -174,22 +175,22 @@ fn default_requeue(stages: &[Stage]) -> Option<OperatorMove> {
 }
 
 pub(super) fn retention(
-    scope: &TableReader<'_>,
+    reader: &TableReader<'_>,
     states: &States,
     names: &Names,
     columns: &Columns,
 ) -> Vec<Retention> {
-    let Some(scope) = scope.scope("retention") else { return Vec::new() };
+    let Some(reader) = reader.table("retention") else { return Vec::new() };
     let read = |(name, item): (&str, Item<'_>)| {
         let state = states.known_name(name, &item)?;
         let (after, since) = if item.is_table() {
-            let scope = item.scope()?;
+            let reader = item.table()?;
             let after =
-                scope.required("after", "write after = \"7d\"").and_then(|item| item.duration(POSITIVE));
-            let since = scope.get("since").map(|item| {
+                reader.required("after", "write after = \"7d\"").and_then(|item| item.duration(POSITIVE));
+            let since = reader.get("since").map(|item| {
                 item.one_or_many().iter().filter_map(|item| names.role_or_column(columns, item)).collect()
             });
-            scope.finish();
+            reader.finish();
             (after, since)
         } else {
             (item.duration(POSITIVE), None)
@@ -208,5 +209,5 @@ pub(super) fn retention(
         }
         Some(Retention { state, after: after?, since })
     };
-    scope.all().filter_map(read).collect()
+    reader.all().filter_map(read).collect()
 }

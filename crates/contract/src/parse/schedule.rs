@@ -22,8 +22,8 @@ pub(super) struct RawAttempts {
 
 impl RawAttempts {
     /// Parses `[attempts]`; without the table no key is set.
-    pub fn read(scope: Option<TableReader<'_>>) -> Self {
-        let Some(scope) = scope else { return Self::default() };
+    pub fn read(reader: Option<TableReader<'_>>) -> Self {
+        let Some(reader) = reader else { return Self::default() };
         let counts = [
             ("retries", AttemptCounting::Retries),
             ("failures", AttemptCounting::Failures),
@@ -31,12 +31,12 @@ impl RawAttempts {
             ("claims", AttemptCounting::Claims),
         ];
         let found = Self {
-            count: scope.get("count").and_then(|item| item.choice(&counts)),
-            max: scope.get("max").and_then(|item| item.number(1..=u32::MAX)),
-            nullable: scope.get("nullable").and_then(|item| item.boolean()),
-            strict: scope.get("strict").and_then(|item| item.boolean()),
+            count: reader.get("count").and_then(|item| item.choice(&counts)),
+            max: reader.get("max").and_then(|item| item.number(1..=u32::MAX)),
+            nullable: reader.get("nullable").and_then(|item| item.boolean()),
+            strict: reader.get("strict").and_then(|item| item.boolean()),
         };
-        scope.finish();
+        reader.finish();
         found
     }
 
@@ -63,17 +63,17 @@ pub(super) struct RawLease {
 
 impl RawLease {
     /// Parses `[lease]`; without the table no key is set.
-    pub fn read(scope: Option<TableReader<'_>>) -> Self {
-        let Some(scope) = scope else { return Self::default() };
+    pub fn read(reader: Option<TableReader<'_>>) -> Self {
+        let Some(reader) = reader else { return Self::default() };
         let found = Self {
-            by: scope.get("by").and_then(|item| lease_by(&item)),
-            duration: scope.get("for").and_then(|item| item.duration(POSITIVE)),
-            without: scope.get("without").and_then(|item| item.duration(POSITIVE)),
-            fence: scope.get("fence").map(|item| item.one_or_many().iter().filter_map(role).collect()),
-            spend: scope.get("spend").and_then(|item| item.boolean()),
-            poison: scope.get("poison").and_then(|item| item.number(1..=1000)),
+            by: reader.get("by").and_then(|item| lease_by(&item)),
+            duration: reader.get("for").and_then(|item| item.duration(POSITIVE)),
+            without: reader.get("without").and_then(|item| item.duration(POSITIVE)),
+            fence: reader.get("fence").map(|item| item.one_or_many().iter().filter_map(role).collect()),
+            spend: reader.get("spend").and_then(|item| item.boolean()),
+            poison: reader.get("poison").and_then(|item| item.number(1..=1000)),
         };
-        scope.finish();
+        reader.finish();
         found
     }
 
@@ -165,21 +165,21 @@ struct RawSchedule {
 }
 
 impl RawSchedule {
-    fn read(scope: &TableReader<'_>) -> Self {
-        let base = scope.get("base");
-        let delays = scope.get("delays");
+    fn read(reader: &TableReader<'_>) -> Self {
+        let base = reader.get("base");
+        let delays = reader.get("delays");
         if let (Some(_), Some(delays)) = (&base, &delays) {
             delays.mistake("cannot be combined with `base`", "remove one of the two");
         }
         Self {
             given: base.is_some() || delays.is_some(),
             base: base.and_then(|item| item.duration(POSITIVE)),
-            factor: scope.get("factor").and_then(|item| item.fraction(1.0..=100.0)),
-            power: scope
+            factor: reader.get("factor").and_then(|item| item.fraction(1.0..=100.0)),
+            power: reader
                 .get("power")
                 .and_then(|item| item.choice(&[("n", Power::N), ("n-1", Power::NMinusOne)])),
-            cap: scope.get("cap").and_then(|item| RawCap::read(&item)),
-            jitter: scope.get("jitter").and_then(|item| item.fraction(0.0..=1.0)),
+            cap: reader.get("cap").and_then(|item| RawCap::read(&item)),
+            jitter: reader.get("jitter").and_then(|item| item.fraction(0.0..=1.0)),
             delays: delays.and_then(|item| read_delays(&item)),
         }
     }
@@ -240,15 +240,15 @@ pub(super) struct RawRetry {
 
 impl RawRetry {
     /// Parses `[retry]`; without the table no key is set.
-    pub fn read(scope: Option<TableReader<'_>>) -> Self {
-        let Some(scope) = scope else { return Self::default() };
-        let named = scope.scope("named").map(|named| named.all().filter_map(read_named).collect());
-        let column = scope.get("column").and_then(|item| {
+    pub fn read(reader: Option<TableReader<'_>>) -> Self {
+        let Some(reader) = reader else { return Self::default() };
+        let named = reader.table("named").map(|named| named.all().filter_map(read_named).collect());
+        let column = reader.get("column").and_then(|item| {
             let text = item.text()?;
             identifier(text).map_err(|why| item.mistake(why, "")).ok()?;
             Some(text.to_owned())
         });
-        let default = scope.get("default").and_then(|item| {
+        let default = reader.get("default").and_then(|item| {
             let text = item.text()?;
             let known: Vec<&str> = named.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
             if !known.contains(&text) {
@@ -258,14 +258,14 @@ impl RawRetry {
         });
         let choices =
             [("minimum", RetryAfter::Minimum), ("exact", RetryAfter::Exact), ("ignore", RetryAfter::Ignore)];
-        let retry_after = scope.get("retry_after").and_then(|item| item.choice(&choices));
-        let schedule = RawSchedule::read(&scope);
-        scope.finish();
-        Self { schedule, column, default, named, retry_after, path: Some(scope.path) }
+        let retry_after = reader.get("retry_after").and_then(|item| item.choice(&choices));
+        let schedule = RawSchedule::read(&reader);
+        reader.finish();
+        Self { schedule, column, default, named, retry_after, path: Some(reader.path) }
     }
 
     /// Fills in the missing keys from `top`, then from the defaults. `lease` is the duration of the stage's claims.
-    pub fn over(self, top: &Self, scope: &TableReader<'_>, lease: Duration) -> RetryRule {
+    pub fn over(self, top: &Self, reader: &TableReader<'_>, lease: Duration) -> RetryRule {
         let named = self.named.or_else(|| top.named.clone()).unwrap_or_default();
         let default = self.default.or_else(|| top.default.clone());
         let by_name = default.as_ref().and_then(|name| named.get(name)).cloned();
@@ -274,7 +274,7 @@ impl RawRetry {
         let schedule = by_name.or_else(|| merged.finished(lease)).unwrap_or_else(|| {
             if !is_given {
                 let path = self.path.or_else(|| top.path.clone()).unwrap_or_else(|| "retry".to_owned());
-                scope.report.add_for_key(
+                reader.report.add_for_key(
                     &path,
                     "has no schedule",
                     "add base = \"30s\", `delays`, or `named` with `default`",
@@ -288,8 +288,8 @@ impl RawRetry {
 }
 
 fn read_named((name, item): (&str, Item<'_>)) -> Option<(String, Schedule)> {
-    let scope = item.scope()?;
-    let raw = RawSchedule::read(&scope);
+    let reader = item.table()?;
+    let raw = RawSchedule::read(&reader);
     let is_given = raw.given;
     if raw.cap == Some(RawCap::Lease) {
         item.mistake(
@@ -298,7 +298,7 @@ fn read_named((name, item): (&str, Item<'_>)) -> Option<(String, Schedule)> {
         );
     }
     let schedule = raw.finished(Duration::from_hours(1));
-    scope.finish();
+    reader.finish();
     if schedule.is_none() && !is_given {
         item.mistake("has no schedule", "add `base` or `delays`");
     }

@@ -16,25 +16,25 @@ struct Top<'a> {
 }
 
 pub(super) fn stages(
-    scope: &TableReader<'_>,
+    reader: &TableReader<'_>,
     states: &mut States,
     columns: &Columns,
     composer: Option<&str>,
 ) -> Option<Vec<Stage>> {
     let top = Top {
         composer,
-        attempts: RawAttempts::read(scope.scope("attempts")),
-        retry: RawRetry::read(scope.scope("retry")),
-        lease: RawLease::read(scope.scope("lease")),
+        attempts: RawAttempts::read(reader.table("attempts")),
+        retry: RawRetry::read(reader.table("retry")),
+        lease: RawLease::read(reader.table("lease")),
     };
-    let items = scope
+    let items = reader
         .required("stage", "add [[stage]] with name, ready, claimed, delivered, retryable and dead")?
         .list()?;
     let mut names: Vec<&str> = Vec::new();
     let mut found = Vec::new();
     let mut complete = !items.is_empty();
     if items.is_empty() {
-        scope.report.add_for_key("stage", "there is no stage", "add [[stage]]");
+        reader.report.add_for_key("stage", "there is no stage", "add [[stage]]");
     }
     for item in &items {
         if let Some(name) = item.node.name() {
@@ -43,20 +43,20 @@ pub(super) fn stages(
             }
             names.push(name);
         }
-        let stage = item.scope().and_then(|scope| stage(&scope, states, columns, &top));
+        let stage = item.table().and_then(|reader| stage(&reader, states, columns, &top));
         complete &= stage.is_some();
         found.extend(stage);
     }
     complete.then_some(found)
 }
 
-fn stage(scope: &TableReader<'_>, states: &mut States, columns: &Columns, top: &Top<'_>) -> Option<Stage> {
-    let name = scope.required("name", "write name = \"deliver\"").and_then(|item| item.text());
-    let composer = composer(scope, top);
-    let ready: Option<Vec<StateId>> = scope
+fn stage(reader: &TableReader<'_>, states: &mut States, columns: &Columns, top: &Top<'_>) -> Option<Stage> {
+    let name = reader.required("name", "write name = \"deliver\"").and_then(|item| item.text());
+    let composer = composer(reader, top);
+    let ready: Option<Vec<StateId>> = reader
         .required("ready", "write ready = \"STATE\": the state from which rows are claimed")
         .map(|item| item.one_or_many().iter().filter_map(|item| states.intern(item)).collect());
-    let claimed = scope
+    let claimed = reader
         .required("claimed", "write claimed = \"STATE\", or \"same\" with lease.by = \"due\"")
         .and_then(|item| {
             if item.text()? == "same" {
@@ -65,27 +65,28 @@ fn stage(scope: &TableReader<'_>, states: &mut States, columns: &Columns, top: &
                 states.intern(&item).map(ClaimedState::State)
             }
         });
-    let mut state = |key, remedy| scope.required(key, remedy).and_then(|item: Item<'_>| states.intern(&item));
+    let mut state =
+        |key, remedy| reader.required(key, remedy).and_then(|item: Item<'_>| states.intern(&item));
     let delivered = state("delivered", "write delivered = \"STATE\": the state after success");
     let dead = state("dead", "write dead = \"STATE\": the state of rows that have no attempts left");
     let retryable =
         state("retryable", "write retryable = \"STATE\": the state of rows that wait for another attempt");
-    let lease = RawLease::read(scope.scope("lease")).over(&top.lease, columns);
-    let retry_rule = RawRetry::read(scope.scope("retry")).over(&top.retry, scope, lease.duration);
-    let mut optional = |key| scope.get(key).and_then(|item| states.intern(&item));
+    let lease = RawLease::read(reader.table("lease")).over(&top.lease, columns);
+    let retry_rule = RawRetry::read(reader.table("retry")).over(&top.retry, reader, lease.duration);
+    let mut optional = |key| reader.get(key).and_then(|item| states.intern(&item));
     let untried = optional("untried");
     let rejected = optional("rejected").or(dead);
     let skipped = optional("skipped").or(rejected);
-    let uncertain = scope.get("uncertain").and_then(|item| {
+    let uncertain = reader.get("uncertain").and_then(|item| {
         item.choice(&[
             ("retry", Uncertain::Retry),
             ("dead", Uncertain::Dead),
             ("delivered", Uncertain::Delivered),
         ])
     });
-    let may_lack = scope.get("optional").and_then(|item| item.boolean()).unwrap_or(false);
-    let attempts = RawAttempts::read(scope.scope("attempts")).over(top.attempts);
-    scope.finish();
+    let may_lack = reader.get("optional").and_then(|item| item.boolean()).unwrap_or(false);
+    let attempts = RawAttempts::read(reader.table("attempts")).over(top.attempts);
+    reader.finish();
     Some(Stage {
         name: name?.to_owned(),
         composer: composer?,
@@ -105,13 +106,13 @@ fn stage(scope: &TableReader<'_>, states: &mut States, columns: &Columns, top: &
     })
 }
 
-fn composer(scope: &TableReader<'_>, top: &Top<'_>) -> Option<String> {
-    let own = scope.get("composer").map(|item| item.text());
+fn composer(reader: &TableReader<'_>, top: &Top<'_>) -> Option<String> {
+    let own = reader.get("composer").map(|item| item.text());
     match (own, top.composer) {
         (Some(own), _) => own.map(str::to_owned),
         (None, Some(top)) => Some(top.to_owned()),
         (None, None) => {
-            scope.required("composer", "write composer = \"NAME\" here, or once at the top of the file");
+            reader.required("composer", "write composer = \"NAME\" here, or once at the top of the file");
             None
         }
     }

@@ -15,10 +15,10 @@ pub(crate) struct States {
 
 impl States {
     /// Parses `[states]`.
-    pub fn read(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Self {
+    pub fn read(reader: &TableReader<'_>, names: &Names, columns: &Columns) -> Self {
         let mut states =
             Self { status: columns.get(ColumnRole::Status).map(str::to_owned), list: Vec::new() };
-        if let Some(described) = scope.scope("states") {
+        if let Some(described) = reader.table("states") {
             for (name, item) in described.all() {
                 states.describe(name, &item, names);
             }
@@ -28,7 +28,7 @@ impl States {
 
     fn describe(&mut self, name: &str, item: &Item<'_>, names: &Names) {
         let conditions = if item.is_table() {
-            item.scope().map(|scope| self.conditions(&scope, names)).unwrap_or_default()
+            item.table().map(|reader| self.conditions(&reader, names)).unwrap_or_default()
         } else {
             match (&self.status, literal(item)) {
                 (Some(status), Some(literal)) => vec![(status.clone(), Condition::Is(literal))],
@@ -45,16 +45,16 @@ impl States {
         self.list.push(State { name: name.to_owned(), conditions });
     }
 
-    fn conditions(&self, scope: &TableReader<'_>, names: &Names) -> Vec<(String, Condition)> {
-        let mut found: Vec<(String, Condition)> = scope
+    fn conditions(&self, reader: &TableReader<'_>, names: &Names) -> Vec<(String, Condition)> {
+        let mut found: Vec<(String, Condition)> = reader
             .all()
             .filter_map(|(column, item)| Some((names.column(column, &item), condition(&item)?)))
             .collect();
         // The status column comes first in every statement, because indexes start with it.
         found.sort_by_key(|(column, _)| self.status.as_ref() != Some(column));
         if found.is_empty() {
-            scope.report.add_for_key(
-                &scope.path,
+            reader.report.add_for_key(
+                &reader.path,
                 "has no condition",
                 "write { COLUMN = value }, { COLUMN = { null = true } } or { COLUMN = { never = true } }",
             );
@@ -105,8 +105,8 @@ impl States {
     }
 
     /// Parses `producer`: the states that the application inserts rows in; empty if not given.
-    pub fn producer(&self, scope: &TableReader<'_>) -> Vec<StateId> {
-        let Some(item) = scope.get("producer") else { return Vec::new() };
+    pub fn producer(&self, reader: &TableReader<'_>) -> Vec<StateId> {
+        let Some(item) = reader.get("producer") else { return Vec::new() };
         item.one_or_many().iter().filter_map(|item| self.known(item)).collect()
     }
 }
@@ -115,10 +115,10 @@ fn condition(item: &Item<'_>) -> Option<Condition> {
     if !item.is_table() {
         return Some(Condition::Is(literal(item)?));
     }
-    let scope = item.scope()?;
-    let null = scope.get("null").map(|item| item.boolean().map(Condition::Null));
-    let never = scope.get("never").map(|item| item.boolean().map(Condition::Never));
-    scope.finish();
+    let reader = item.table()?;
+    let null = reader.get("null").map(|item| item.boolean().map(Condition::Null));
+    let never = reader.get("never").map(|item| item.boolean().map(Condition::Never));
+    reader.finish();
     match (null, never) {
         (Some(condition), None) | (None, Some(condition)) => condition,
         _ => {

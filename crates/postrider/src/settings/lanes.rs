@@ -131,7 +131,7 @@ impl RawLimits {
 /// Reads `sweep = "10s"`, or `every` in the table that overrides the contract's sweeps by name.
 fn sweep(reader: &Reader<'_>) -> Option<Duration> {
     let item = reader.get("sweep")?;
-    let item = if item.is_table() { item.scope()?.get(EVERY)? } else { item };
+    let item = if item.is_table() { item.table()?.get(EVERY)? } else { item };
     item.duration(Duration::from_millis(100)..=Duration::from_hours(1))
 }
 

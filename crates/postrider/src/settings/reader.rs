@@ -25,7 +25,7 @@ pub struct Context<'a> {
 /// A reader of one table.
 pub struct Reader<'a> {
     context: &'a Context<'a>,
-    scope: TableReader<'a>,
+    table: TableReader<'a>,
 }
 
 /// A value and its place, for mistakes that are found later.
@@ -40,13 +40,13 @@ pub type SetKeys = Vec<(&'static str, Place)>;
 
 impl<'a> Reader<'a> {
     /// Creates a reader of a table.
-    pub fn new(context: &'a Context<'a>, scope: TableReader<'a>) -> Self {
-        Self { context, scope }
+    pub fn new(context: &'a Context<'a>, table: TableReader<'a>) -> Self {
+        Self { context, table }
     }
 
     /// Returns the full name of a key of this table: `stores.main.url`.
     pub fn key(&self, key: &str) -> String {
-        self.scope.key(key)
+        self.table.key(key)
     }
 
     /// Returns an environment variable, for tables that standard variables also configure.
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the place of this table.
     pub fn place(&self) -> &Place {
-        self.scope.place()
+        self.table.place()
     }
 
     /// Returns the folder that relative paths start from.
@@ -88,12 +88,12 @@ impl<'a> Reader<'a> {
 
     /// Returns the place of a key; `None` if it is not set.
     pub fn place_of(&self, key: &'static str) -> Option<Place> {
-        self.scope.get(key).map(|item| item.place().clone())
+        self.table.get(key).map(|item| item.place().clone())
     }
 
     /// Returns the value as written.
     pub fn get(&self, key: &'static str) -> Option<Item<'a>> {
-        self.scope.get(key)
+        self.table.get(key)
     }
 
     /// Reads a text.
@@ -186,12 +186,12 @@ impl<'a> Reader<'a> {
 
     /// Reads a table within this table.
     pub fn table(&self, key: &'static str) -> Option<Reader<'a>> {
-        self.get(key)?.scope().map(|scope| Self::new(self.context, scope))
+        self.get(key)?.table().map(|table| Self::new(self.context, table))
     }
 
     /// Reads a table of names with numbers within `range`.
     pub fn fractions(&self, key: &'static str, range: &RangeInclusive<f64>) -> BTreeMap<String, f64> {
-        let Some(table) = self.get(key).and_then(|item| item.scope()) else { return BTreeMap::new() };
+        let Some(table) = self.get(key).and_then(|item| item.table()) else { return BTreeMap::new() };
         table
             .all()
             .filter_map(|(name, item)| Some((name.to_owned(), item.fraction(range.clone())?)))
@@ -200,9 +200,9 @@ impl<'a> Reader<'a> {
 
     /// Reads a table of named tables, `[stores.NAME]`, sorted by name.
     pub fn tables(&self, key: &'static str) -> Vec<(String, Reader<'a>)> {
-        let Some(table) = self.get(key).and_then(|item| item.scope()) else { return Vec::new() };
+        let Some(table) = self.get(key).and_then(|item| item.table()) else { return Vec::new() };
         let inner =
-            |(name, item): (&str, Item<'a>)| Some((name.to_owned(), Self::new(self.context, item.scope()?)));
+            |(name, item): (&str, Item<'a>)| Some((name.to_owned(), Self::new(self.context, item.table()?)));
         let mut tables: Vec<_> = table.all().filter_map(inner).collect();
         tables.sort_by(|(a, _), (b, _)| a.cmp(b));
         tables
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
     /// Reads a list of tables: `[[mail.dkim]]`.
     pub fn list_of_tables(&self, key: &'static str) -> Vec<Reader<'a>> {
         let items = self.get(key).map(|item| item.one_or_many()).unwrap_or_default();
-        items.iter().filter_map(|item| Some(Self::new(self.context, item.scope()?))).collect()
+        items.iter().filter_map(|item| Some(Self::new(self.context, item.table()?))).collect()
     }
 
     /// Reports a mistake if a required key is missing.
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
 
     /// Reports every key that was not read as unknown.
     pub fn finish(&self) {
-        self.scope.finish();
+        self.table.finish();
     }
 }
 
