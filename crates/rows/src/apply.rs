@@ -6,7 +6,7 @@ use postrider_contract::{Assignment, ColumnRole, Contract, Effect, Expr, Move, S
 use postrider_seams::Value;
 use postrider_seams::row::Detail;
 
-use crate::condition::{get, int, literal, role, was_deferred};
+use crate::condition::{column_value, int, literal, role_value, was_deferred};
 use crate::{NEVER, Row, micros, takeover};
 
 /// The values that a transition uses in addition to the row.
@@ -48,7 +48,7 @@ fn assign_all(
     let mut after = row.clone();
     let lease = micros(stage.lease.duration);
     for assignment in assignments {
-        let old = get(row, &assignment.column);
+        let old = column_value(row, &assignment.column);
         let value = assigned_value(contract, &assignment.set, old, lease, row, &after, input, tsid);
         // An assignment that would keep a missing value adds no column.
         let keeps_missing = matches!(assignment.set, Set::ExprOrKeep(_)) && value == Value::Null;
@@ -140,23 +140,23 @@ fn evaluate(
     input: &TransitionInput<'_>,
     tsid: &mut u64,
 ) -> Value {
-    let status = |row: &Row| role(contract, row, ColumnRole::Status).clone();
+    let status = |row: &Row| role_value(contract, row, ColumnRole::Status).clone();
     match value {
         Expr::Null => Value::Null,
         Expr::Literal(value) => literal(value),
         Expr::Now => Value::Int(input.now),
-        Expr::Id => get(before, &contract.table.id).clone(),
+        Expr::Id => column_value(before, &contract.table.id).clone(),
         Expr::State => status(after),
         Expr::From => status(before),
         Expr::Reason { .. } => input.reason.map_or(Value::Null, text),
-        Expr::Attempts => role(contract, after, ColumnRole::Attempts).clone(),
-        Expr::ClaimedAt => role(contract, before, ColumnRole::ClaimedAt).clone(),
+        Expr::Attempts => role_value(contract, after, ColumnRole::Attempts).clone(),
+        Expr::ClaimedAt => role_value(contract, before, ColumnRole::ClaimedAt).clone(),
         Expr::Worker => text(input.worker),
         Expr::Tsid => {
             *tsid += 1;
             Value::Text(format!("{tsid:013}"))
         }
-        Expr::Row { column, .. } => get(before, column).clone(),
+        Expr::Row { column, .. } => column_value(before, column).clone(),
         Expr::Envelope { field, .. } => input.envelope.get(field).cloned().unwrap_or_default(),
         Expr::Outcome { field, .. } => input.outcome.get(field).cloned().unwrap_or_default(),
         Expr::Json(members) => {

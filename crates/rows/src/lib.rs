@@ -16,8 +16,8 @@ use postrider_seams::Value;
 
 pub use apply::{TransitionInput, apply_transition, effect_row, extend_lease};
 pub use condition::{
-    counters, due_at, due_in, fence, get, has_attempts_left, int, is_blocked_by_sweep, lease_end, literal,
-    matches_filter, role, state_of, sweep_is_due, times, was_deferred,
+    column_value, counters, due_at, due_in, fence, has_attempts_left, int, is_blocked_by_sweep, lease_end,
+    literal, matches_filter, role_value, state_of, sweep_is_due, times, was_deferred,
 };
 pub use crash::crash;
 

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use postrider_contract::{ColumnRole, Move, NO_ATTEMPTS_LEFT, StateId, Transition};
-use postrider_rows::{has_attempts_left, matches_filter, role, state_of, sweep_is_due};
+use postrider_rows::{has_attempts_left, matches_filter, role_value, state_of, sweep_is_due};
 use postrider_seams::Lease;
 use postrider_seams::row::Detail;
 use postrider_seams::store::Error;
@@ -66,7 +66,7 @@ impl DynamoStore {
     pub(crate) async fn release_lost_records(&self, held: &[Lease]) -> Result<u64, Error> {
         let held: HashSet<String> = held.iter().map(|lease| lease.id.to_string()).collect();
         let unheld = |record: &Record| {
-            role(&self.contract, &record.row, ColumnRole::Owner).as_text() == Some(&self.worker)
+            role_value(&self.contract, &record.row, ColumnRole::Owner).as_text() == Some(&self.worker)
                 && !held.contains(&record.id)
         };
         let found = self.find_records("release", &self.claimed_states(), usize::MAX, unheld).await?;

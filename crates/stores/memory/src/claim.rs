@@ -3,7 +3,7 @@
 use postrider_contract::{ColumnRole, Transition};
 use postrider_rows::{
     Row, TransitionInput, counters, due_at, extend_lease, has_attempts_left, int, is_blocked_by_sweep,
-    matches_filter, role, state_of,
+    matches_filter, role_value, state_of,
 };
 use postrider_seams::row::{Detail, RowGroup};
 use postrider_seams::store::INLINE_LIMIT;
@@ -133,7 +133,7 @@ impl MemoryStore {
         let size = fields.iter().map(|(_, value)| bytes(value)).sum();
         let due = due_at(contract, stage, before).unwrap_or(now);
         let since = if due == i64::MIN {
-            int(role(contract, before, ColumnRole::Created)).unwrap_or(now)
+            int(role_value(contract, before, ColumnRole::Created)).unwrap_or(now)
         } else {
             due
         };
@@ -144,7 +144,7 @@ impl MemoryStore {
             counters: counters(contract, stage, after),
             from: state_of(contract, before),
             group: self.ordered(before).map(|(name, on_error)| RowGroup { key: name.into(), on_error }),
-            pool: text(role(contract, before, ColumnRole::Pool)),
+            pool: text(role_value(contract, before, ColumnRole::Pool)),
             share: self.fair_key(before).map(Into::into),
             crashes,
             since_crash: now - crashed_at,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use postrider_contract::{ClaimedState, GroupMode, GroupRule, OnError, When};
-use postrider_rows::{Row, counters, get, int, literal, matches_filter, state_of};
+use postrider_rows::{Row, column_value, counters, int, literal, matches_filter, state_of};
 use postrider_seams::{RowId, Value};
 
 use crate::store::MemoryStore;
@@ -20,7 +20,7 @@ impl MemoryStore {
     /// Returns the row's group and what a failure does to it; `None` if the row has no order.
     pub(crate) fn ordered(&self, row: &Row) -> Option<(String, GroupMode)> {
         let group = self.group()?;
-        let value = get(row, &group.by);
+        let value = column_value(row, &group.by);
         let name = match value {
             Value::Text(text) => text.clone(),
             Value::Int(int) => int.to_string(),
@@ -31,7 +31,7 @@ impl MemoryStore {
         }
         let mode = match &group.on_error {
             OnError::Always(_) => None,
-            OnError::ByColumn { column, .. } => get(row, column).as_text(),
+            OnError::ByColumn { column, .. } => column_value(row, column).as_text(),
         };
         let hold = group.hold(mode);
         (hold != GroupMode::Parallel).then_some((name, hold))
@@ -76,7 +76,7 @@ impl MemoryStore {
                 .is_some_and(|state| self.stage().blocking_states(hold).contains(&state));
             if blocks && matches_filter(self.contract(), row) {
                 let position =
-                    group.sequence.iter().map(|column| sort_key(get(row, column), false)).collect();
+                    group.sequence.iter().map(|column| sort_key(column_value(row, column), false)).collect();
                 groups.entry(name).or_default().push((position, id.clone()));
             }
         }
@@ -112,7 +112,7 @@ impl MemoryStore {
         self.contract().sweeps.iter().any(|sweep| match &sweep.when {
             When::At { column } => {
                 let stops = self.stage().operator_states().contains(&sweep.to) && !sweep.publish;
-                stops && state == Some(sweep.to) && int(get(row, column)).is_some_and(|at| at <= now)
+                stops && state == Some(sweep.to) && int(column_value(row, column)).is_some_and(|at| at <= now)
             }
             When::Always | When::OlderThan { .. } | When::Before { .. } => false,
         })

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use postrider_contract::{ColumnRole, Sweep, Transition, When};
 use postrider_rows::{
-    Row, due_at, get, has_attempts_left, int, is_blocked_by_sweep, matches_filter, micros, role, state_of,
-    sweep_is_due,
+    Row, column_value, due_at, has_attempts_left, int, is_blocked_by_sweep, matches_filter, micros,
+    role_value, state_of, sweep_is_due,
 };
 use postrider_seams::handoff::{Handoff, PointerClaims, PublishSource};
 use postrider_seams::row::{ClaimedRow, Detail};
@@ -17,7 +17,7 @@ use crate::store::MemoryStore;
 impl MemoryStore {
     /// Whether a queue can carry the row: it has no order and no pool.
     fn can_be_queued(&self, row: &Row) -> bool {
-        let pool = role(self.contract(), row, ColumnRole::Pool);
+        let pool = role_value(self.contract(), row, ColumnRole::Pool);
         let pooled = self.contract().pool.is_some() && !matches!(pool.as_text(), None | Some(""));
         self.ordered(row).is_none() && !pooled
     }
@@ -69,7 +69,7 @@ impl MemoryStore {
         let now = self.table.now();
         let stale = &self.contract().sweeps[handoff.stale];
         let mut table = self.table.lock();
-        let not_in_queue = |row: &Row| match (int(get(row, handoff.published_at)), &stale.when) {
+        let not_in_queue = |row: &Row| match (int(column_value(row, handoff.published_at)), &stale.when) {
             (None, _) => true,
             (Some(marked), When::OlderThan { age, .. }) => {
                 let swept = state_of(self.contract(), row).is_some_and(|state| stale.from.contains(&state));

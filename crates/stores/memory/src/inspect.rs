@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use postrider_contract::{ColumnRole, Expr, OperatorMove, StateId, Transition};
-use postrider_rows::{Row, due_at, due_in, int, micros, role, state_of, times};
+use postrider_rows::{Row, due_at, due_in, int, micros, role_value, state_of, times};
 use postrider_seams::inspect::{
     COUNT_LIMIT, Finding, HistoryEntry, Inspect, Lag, Level, Matching, OperatorAction, Order, Page, Preview,
     Query, RowPosition, RowView, Search, SearchBy, Searchable, SelectedRows, StateCount,
@@ -49,7 +49,7 @@ impl MemoryStore {
                         ColumnRole::ClaimedAt,
                         ColumnRole::Created,
                     ];
-                    times.into_iter().find_map(|time| int(role(self.contract(), row, time)))
+                    times.into_iter().find_map(|time| int(role_value(self.contract(), row, time)))
                 };
                 let young = |row: &Row| {
                     since.is_none_or(|since| changed(row).is_some_and(|at| at >= now - micros(since)))
@@ -227,14 +227,14 @@ impl Inspect for MemoryStore {
         let rows = |states: &[StateId]| table.in_states(states);
         // A row that is always due has been due since it was created.
         let since = |row: &Row| match due_at(self.contract(), self.stage(), row)? {
-            i64::MIN => int(role(self.contract(), row, ColumnRole::Created)),
+            i64::MIN => int(role_value(self.contract(), row, ColumnRole::Created)),
             due => Some(due),
         };
         let ready = rows(&self.stage().ready);
         let due = ready.iter().filter_map(|id| since(&table.rows[id])).filter(|due| *due <= now).min();
         let claim = rows(&self.claimed_states())
             .iter()
-            .filter_map(|id| int(role(self.contract(), &table.rows[id], ColumnRole::ClaimedAt)))
+            .filter_map(|id| int(role_value(self.contract(), &table.rows[id], ColumnRole::ClaimedAt)))
             .min();
         #[allow(clippy::cast_precision_loss)] // seconds for people
         let seconds = |since: i64| (now - since) as f64 / 1e6;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use postrider_contract::ColumnRole;
-use postrider_rows::{Row, get, role, state_of};
+use postrider_rows::{Row, column_value, role_value, state_of};
 use postrider_seams::RowId;
 
 use crate::store::MemoryStore;
@@ -75,11 +75,11 @@ impl PoolState {
 
 impl MemoryStore {
     fn pool_of<'a>(&self, row: &'a Row) -> Option<&'a str> {
-        role(self.contract(), row, ColumnRole::Pool).as_text()
+        role_value(self.contract(), row, ColumnRole::Pool).as_text()
     }
 
     pub(crate) fn fair_key<'a>(&self, row: &'a Row) -> Option<&'a str> {
-        self.contract().claim.fair.as_ref().and_then(|fair| get(row, &fair.name).as_text())
+        self.contract().claim.fair.as_ref().and_then(|fair| column_value(row, &fair.name).as_text())
     }
 
     /// Returns the permits of each limited pool.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use postrider_contract::{CRASHED, ColumnRole, Crash, LEASE_EXPIRED, Transition};
-use postrider_rows::{Row, crash, lease_end, role};
+use postrider_rows::{Row, crash, lease_end, role_value};
 use postrider_seams::store::{LeaseResult, Reclaimed};
 use postrider_seams::{Lease, RowId, Value};
 
@@ -58,7 +58,7 @@ impl MemoryStore {
         let held: HashSet<&RowId> = held.iter().map(|lease| &lease.id).collect();
         let mut table = self.table.lock();
         let claimed = self.find_rows(&table, &self.claimed_states(), u32::MAX, |row| {
-            role(self.contract(), row, ColumnRole::Owner).as_text() == Some(&self.worker)
+            role_value(self.contract(), row, ColumnRole::Owner).as_text() == Some(&self.worker)
         });
         let unheld: Vec<RowId> = claimed.into_iter().filter(|id| !held.contains(id)).collect();
         for id in &unheld {

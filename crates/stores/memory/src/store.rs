@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::{ClaimedState, ColumnRole, Contract, Stage, StateId, Transition};
-use postrider_rows::{Row, due_at, get, is_blocked_by_sweep, matches_filter, micros};
+use postrider_rows::{Row, column_value, due_at, is_blocked_by_sweep, matches_filter, micros};
 use postrider_seams::row::CLOCK;
 use postrider_seams::store::{Capabilities, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{ClaimedRow, Fields, Handoff, Lease, Store, Value};
@@ -58,8 +58,9 @@ impl MemoryStore {
 
     /// Returns the values of the row's fence columns.
     pub(crate) fn fence(&self, row: &Row) -> Box<[Value]> {
-        let column =
-            |role| self.contract().column(role).map_or(&Value::Null, |column| get(row, column)).clone();
+        let column = |role| {
+            self.contract().column(role).map_or(&Value::Null, |column| column_value(row, column)).clone()
+        };
         self.stage().lease.fence.iter().map(|role| column(*role)).collect()
     }
 
@@ -68,7 +69,7 @@ impl MemoryStore {
     pub(crate) fn fields(&self, table: &TableState, row: &Row, now: i64) -> Fields {
         let contract = self.contract();
         let mut values: Vec<Value> =
-            self.field_columns.iter().map(|column| get(row, column).clone()).collect();
+            self.field_columns.iter().map(|column| column_value(row, column).clone()).collect();
         if !contract.counts.is_empty() {
             let counts =
                 contract.counts.iter().map(|field| count_field::count(contract, field, table, row, now));

@@ -1,7 +1,7 @@
 //! Transitions without a lease: sweeps, purge, and those of operators.
 
 use postrider_contract::{Move, NO_ATTEMPTS_LEFT, StateId};
-use postrider_rows::{Row, TransitionInput, get, has_attempts_left, int, matches_filter, micros};
+use postrider_rows::{Row, TransitionInput, column_value, has_attempts_left, int, matches_filter, micros};
 use postrider_seams::RowId;
 use postrider_seams::row::Detail;
 
@@ -68,7 +68,7 @@ impl MemoryStore {
         let mut table = self.table.lock();
         let mut purged = 0;
         for rule in &self.contract().retention {
-            let since = |row: &Row| rule.since.iter().find_map(|column| int(get(row, column)));
+            let since = |row: &Row| rule.since.iter().find_map(|column| int(column_value(row, column)));
             let old = self.find_rows(&table, &[rule.state], limit, |row| {
                 since(row).is_some_and(|since| since < now - micros(rule.after))
             });
