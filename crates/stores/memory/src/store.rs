@@ -27,7 +27,7 @@ impl MemoryStore {
     /// Opens a store for one more worker on the table. `worker` must be unique.
     pub fn open(table: &Arc<MemoryTable>, stage: usize, worker: &str) -> Arc<Self> {
         let (mut names, columns): (Vec<_>, Vec<_>) = table.contract.message_columns().into_iter().unzip();
-        let counted = table.contract.counts.iter().map(|tally| tally.field.clone());
+        let counted = table.contract.counts.iter().map(|count| count.field.clone());
         if !table.contract.counts.is_empty() {
             names.extend(counted.chain([CLOCK.to_owned()]));
         }

@@ -1,13 +1,13 @@
 //! Runs claim and load, and computes when to poll next.
 
 pub(crate) mod columns;
+mod count_fields;
 pub(crate) mod join;
 pub(crate) mod lost;
 pub(crate) mod next_due;
 pub(crate) mod params;
 pub(crate) mod row;
 pub(crate) mod statements;
-mod tally;
 
 use std::collections::HashMap;
 use std::time::Duration;

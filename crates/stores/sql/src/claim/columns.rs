@@ -37,16 +37,16 @@ impl Table<'_> {
     }
 
     fn joined_fields(&self) -> Arc<[String]> {
-        let (joins, tallies) = (&self.contract.joins, &self.contract.counts);
+        let (joins, counts) = (&self.contract.joins, &self.contract.counts);
         let reached = self.reached().map(|_| REACHED.to_owned());
-        if joins.is_empty() && tallies.is_empty() && reached.is_none() {
+        if joins.is_empty() && counts.is_empty() && reached.is_none() {
             return Arc::from([]);
         }
         let of = |join: &'_ Join| {
             let columns = join.columns.iter();
             columns.map(|column| format!("{}.{}", join.alias, column.name)).collect::<Vec<_>>()
         };
-        let counted = tallies.iter().map(|tally| tally.field.clone());
+        let counted = counts.iter().map(|count| count.field.clone());
         joins.iter().flat_map(of).chain(counted).chain(reached).chain([CLOCK.to_owned()]).collect()
     }
 

@@ -260,7 +260,7 @@ impl Table<'_> {
         LoadFields { script, names: self.layout().fields }
     }
 
-    /// Returns the script that reads joined tables, tallies and history times; `None` if the contract has none of them.
+    /// Returns the script that reads joined tables, count fields and history times; `None` if the contract has none of them.
     pub fn join(&self) -> Option<LoadJoined> {
         let reached = self.reached();
         if self.contract.joins.is_empty() && self.contract.counts.is_empty() && reached.is_none() {
@@ -273,7 +273,7 @@ impl Table<'_> {
             columns.extend(join.columns);
             from.push_str(&join.clause);
         }
-        columns.extend(self.tallies());
+        columns.extend(self.count_fields());
         columns.extend(reached);
         columns.push(self.epoch_millis());
         let among = builder.among(&self.id(), Param::Ids);

@@ -41,7 +41,7 @@ pub(crate) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         table.sweep_indexes().into_iter().for_each(|index| add(Some(index)));
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
         table.state_indexes().into_iter().for_each(|index| add(Some(index)));
-        table.tally_indexes().into_iter().for_each(|index| add(Some(index)));
+        table.count_indexes().into_iter().for_each(|index| add(Some(index)));
     }
     // An index whose columns start with those of another replaces it.
     let indexes: Vec<Index> = needed.iter().map(|needed| needed.index.clone()).collect();
@@ -295,12 +295,12 @@ impl Table<'_> {
     }
 
     /// Tallies count other rows for every row of a claim: without an index each count would read the whole table.
-    fn tally_indexes(&self) -> Vec<Needed> {
-        let tallies = self.contract.counts.iter().enumerate();
-        let index = |(at, tally): (usize, &postrider_contract::CountField)| {
+    fn count_indexes(&self) -> Vec<Needed> {
+        let counts = self.contract.counts.iter().enumerate();
+        let index = |(at, count): (usize, &postrider_contract::CountField)| {
             let name = if at == 0 { "same".to_owned() } else { format!("same{}", at + 1) };
-            self.columns_index(&name, &tally.same)
+            self.columns_index(&name, &count.same)
         };
-        tallies.map(index).collect()
+        counts.map(index).collect()
     }
 }

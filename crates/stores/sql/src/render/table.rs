@@ -178,7 +178,7 @@ fn own_columns(contract: &Contract, stage: &Stage) -> BTreeSet<String> {
         let own = join.on.iter().filter(|(_, (alias, _))| alias == "row");
         names.extend(own.map(|(_, (_, column))| column.clone()));
     }
-    names.extend(contract.counts.iter().flat_map(|tally| tally.same.iter().cloned()));
+    names.extend(contract.counts.iter().flat_map(|count| count.same.iter().cloned()));
     names.extend(contract.due.retry_after.iter().map(|asked| asked.column.clone()));
     names
 }
@@ -214,7 +214,7 @@ fn time_columns(contract: &Contract) -> BTreeSet<String> {
         }
     }
     names.extend(contract.retention.iter().flat_map(|rule| rule.since.iter().cloned()));
-    names.extend(contract.counts.iter().filter_map(|tally| Some(tally.within.as_ref()?.1.clone())));
+    names.extend(contract.counts.iter().filter_map(|count| Some(count.within.as_ref()?.1.clone())));
     for state in &contract.states {
         let never = state.conditions.iter().filter(|(_, condition)| matches!(condition, Condition::Never(_)));
         names.extend(never.map(|(column, _)| column.clone()));

@@ -1,4 +1,4 @@
-//! Renders tallies: counts of other rows of the same table, for the composer, as subqueries of the join statement.
+//! Renders count fields: counts of other rows of the same table, for the composer, as subqueries of the join statement.
 
 use postrider_contract::{ColumnRole, CountField};
 
@@ -8,25 +8,25 @@ use crate::render::table::Table;
 use crate::render::time::Shift;
 
 impl Table<'_> {
-    /// Returns one subquery for each tally of the contract.
-    pub fn tallies(&self) -> Vec<String> {
-        self.contract.counts.iter().map(|tally| self.tally(tally)).collect()
+    /// Returns one subquery for each count field of the contract.
+    pub fn count_fields(&self) -> Vec<String> {
+        self.contract.counts.iter().map(|field| self.count_field(field)).collect()
     }
 
-    fn tally(&self, tally: &CountField) -> String {
-        let mut others = vec![self.in_state(tally.state, Lookup::Index)];
-        others.extend(tally.within.iter().map(|(age, since)| {
+    fn count_field(&self, field: &CountField) -> String {
+        let mut others = vec![self.in_state(field.state, Lookup::Index)];
+        others.extend(field.within.iter().map(|(age, since)| {
             format!("{} >= {}", self.instant(since), self.comparable(since, &Shift::back(*age)))
         }));
-        if tally.ahead {
+        if field.ahead {
             others.extend(self.was_deferred().map(|deferred| format!("NOT ({deferred})")));
         }
         let mut conditions: Vec<String> = others.iter().map(|condition| of_another(condition)).collect();
         let alike = |column: &String| format!("{} = {}", of_another(&self.col(column)), self.col(column));
-        conditions.extend(tally.same.iter().map(alike));
+        conditions.extend(field.same.iter().map(alike));
         let (other, own) = (of_another(&self.id()), self.id());
         conditions.push(format!("{other} <> {own}"));
-        if let Some(claimed_at) = self.contract.column(ColumnRole::ClaimedAt).filter(|_| tally.ahead) {
+        if let Some(claimed_at) = self.contract.column(ColumnRole::ClaimedAt).filter(|_| field.ahead) {
             let own_claim = self.instant(claimed_at);
             let other_claim = of_another(&own_claim);
             conditions.push(format!(
