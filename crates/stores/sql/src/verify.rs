@@ -164,7 +164,7 @@ impl OpenTable {
                 &format!("the column {column} decides for each row whether later rows wait for it")
             }
             OnError::Always(GroupMode::Block) => {
-                "later rows wait for a row that is tried again, or that failed for good"
+                "later rows wait for a row that is tried again, or that failed permanently"
             }
             OnError::Always(GroupMode::Wait) => "later rows wait for a row that is tried again",
             OnError::Always(GroupMode::Next | GroupMode::Parallel) => {
