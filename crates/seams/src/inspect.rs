@@ -327,7 +327,7 @@ pub trait Inspect: Send + Sync {
     async fn position(&self, row: &RowView) -> Result<RowPosition, Error>;
 
     /// Returns how many rows an action would move now.
-    async fn preview(&self, verb: OperatorAction, which: &SelectedRows) -> Result<Preview, Error>;
+    async fn preview(&self, action: OperatorAction, which: &SelectedRows) -> Result<Preview, Error>;
 
     /// Moves rows back to be tried, with all their attempts. Returns the number of rows moved. Idempotent.
     async fn requeue(&self, which: &SelectedRows) -> Result<u64, Error>;

@@ -16,17 +16,17 @@ use crate::wiring::LaneTable;
 
 const CHUNK: u32 = 500;
 
-/// The past participle of the verb, for messages.
-fn past_participle(verb: OperatorAction) -> &'static str {
-    match verb {
+/// Returns the past participle of the action, for messages.
+fn past_participle(action: OperatorAction) -> &'static str {
+    match action {
         OperatorAction::Requeue => "requeued",
         OperatorAction::Cancel => "cancelled",
         OperatorAction::Release => "released",
     }
 }
 
-fn progress_label(verb: OperatorAction) -> &'static str {
-    match verb {
+fn progress_label(action: OperatorAction) -> &'static str {
+    match action {
         OperatorAction::Requeue => "rows requeued",
         OperatorAction::Cancel => "rows cancelled",
         OperatorAction::Release => "rows released",
@@ -34,9 +34,9 @@ fn progress_label(verb: OperatorAction) -> &'static str {
 }
 
 /// Moves the chosen rows, or with `--preview` counts them.
-pub async fn run(context: &CommandContext, args: &MoveArgs, verb: OperatorAction) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, args: &MoveArgs, action: OperatorAction) -> Result<(), Failure> {
     let lane = context.lane(&args.lane)?;
-    check_move(lane, verb, args.state.as_deref())?;
+    check_move(lane, action, args.state.as_deref())?;
     let since = match &args.since {
         None => None,
         Some(text) => Some(postrider_config::parse_duration(text.trim()).map_err(|_| {
@@ -47,7 +47,7 @@ pub async fn run(context: &CommandContext, args: &MoveArgs, verb: OperatorAction
     let output = Output::new(args.json);
     let which = selection(args, since);
     if args.preview {
-        return print_preview(output, &lane.name, table.preview(verb, &which).await?);
+        return print_preview(output, &lane.name, table.preview(action, &which).await?);
     }
     let expected = match &args.state {
         // The total is only for the progress line, so it is counted only if that is shown.
@@ -56,27 +56,27 @@ pub async fn run(context: &CommandContext, args: &MoveArgs, verb: OperatorAction
         }
         _ => None,
     };
-    let mut progress = Progress::new(progress_label(verb), expected, output);
+    let mut progress = Progress::new(progress_label(action), expected, output);
     loop {
-        let moved = move_rows(&*table, verb, &which).await?;
+        let moved = move_rows(&*table, action, &which).await?;
         progress.add(moved);
         if moved == 0 || args.state.is_none() {
             break;
         }
     }
     progress.finish();
-    if verb != OperatorAction::Cancel && progress.done() > 0 {
+    if action != OperatorAction::Cancel && progress.done() > 0 {
         context.wiring.publish_ready_rows(lane).await;
     }
-    print_result(output, lane, args, verb, progress.done())
+    print_result(output, lane, args, action, progress.done())
 }
 
 /// Checks that the contract has such a move from that state.
-fn check_move(lane: &LaneSettings, verb: OperatorAction, state: Option<&str>) -> Result<(), Failure> {
+fn check_move(lane: &LaneSettings, action: OperatorAction, state: Option<&str>) -> Result<(), Failure> {
     let contract = &lane.contract;
-    let moves = verb.moves(contract, &contract.stages[lane.stage]);
+    let moves = action.moves(contract, &contract.stages[lane.stage]);
     if moves.is_empty() {
-        let why = match verb {
+        let why = match action {
             OperatorAction::Cancel => "has no cancelled state, so its rows cannot be cancelled",
             OperatorAction::Release => "has no state for claimed rows; a claim ends with its lease",
             OperatorAction::Requeue => "has no way to requeue finished rows",
@@ -89,8 +89,8 @@ fn check_move(lane: &LaneSettings, verb: OperatorAction, state: Option<&str>) ->
     if names.contains(&state) {
         return Ok(());
     }
-    let (verb, names) = (verb.name(), names.join(", "));
-    Err(Failure::Misuse(format!("{verb} is not possible for rows in `{state}`, only for rows in {names}")))
+    let (action, names) = (action.name(), names.join(", "));
+    Err(Failure::Misuse(format!("{action} is not possible for rows in `{state}`, only for rows in {names}")))
 }
 
 fn selection(args: &MoveArgs, since: Option<Duration>) -> SelectedRows {
@@ -102,10 +102,10 @@ fn selection(args: &MoveArgs, since: Option<Duration>) -> SelectedRows {
 
 async fn move_rows(
     table: &dyn LaneTable,
-    verb: OperatorAction,
+    action: OperatorAction,
     which: &SelectedRows,
 ) -> Result<u64, store::Error> {
-    match verb {
+    match action {
         OperatorAction::Requeue => table.requeue(which).await,
         OperatorAction::Cancel => table.cancel(which).await,
         OperatorAction::Release => table.release(which).await,
@@ -116,22 +116,22 @@ fn print_result(
     output: Output,
     lane: &LaneSettings,
     args: &MoveArgs,
-    verb: OperatorAction,
+    action: OperatorAction,
     moved: u64,
 ) -> Result<(), Failure> {
     let requested = args.ids.len() as u64;
     if moved < requested {
-        let (left, name) = (requested - moved, verb.name());
+        let (left, name) = (requested - moved, action.name());
         let which =
             if requested == 1 { "the row is".to_owned() } else { format!("{left} of {requested} rows are") };
         output.note(format_args!("{which} missing, or not in a state that {name} moves from"));
     }
-    if verb == OperatorAction::Release && moved > 0 {
+    if action == OperatorAction::Release && moved > 0 {
         output.note(
             "a worker that still holds one of them may have delivered it, so it may be delivered twice",
         );
     }
-    let mut object = json!({ "lane": lane.name, past_participle(verb): moved });
+    let mut object = json!({ "lane": lane.name, past_participle(action): moved });
     if args.state.is_none() {
         object["asked"] = requested.into();
     }

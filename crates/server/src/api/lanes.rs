@@ -179,16 +179,16 @@ pub struct SettingView {
     value: String,
 }
 
-/// Returns the description of an operator's verb: its label and the states that allow it.
-pub fn verb_view(definition: &LaneDefinition, verb: OperatorAction) -> VerbView {
-    let moves = verb.moves(&definition.contract, &definition.contract.stages[definition.stage]);
-    let title = match verb {
+/// Returns the description of an operator's action: its label and the states that allow it.
+pub fn verb_view(definition: &LaneDefinition, action: OperatorAction) -> VerbView {
+    let moves = action.moves(&definition.contract, &definition.contract.stages[definition.stage]);
+    let title = match action {
         OperatorAction::Requeue => "Requeue",
         OperatorAction::Cancel => "Cancel",
         OperatorAction::Release => "Release",
     };
     let from = moves.iter().map(|(from, _)| definition.contract.state(*from).name.clone()).collect();
-    VerbView { name: verb.name(), title, from }
+    VerbView { name: action.name(), title, from }
 }
 
 fn detail(lane: LaneStatus, definition: &LaneDefinition, searches: Vec<Searchable>) -> LaneDetail {

@@ -61,7 +61,7 @@ pub struct MovedRows {
 }
 
 impl RowSelection {
-    fn which(&self, definition: &LaneDefinition, verb: OperatorAction) -> Result<SelectedRows, Problem> {
+    fn which(&self, definition: &LaneDefinition, action: OperatorAction) -> Result<SelectedRows, Problem> {
         match (&self.ids, &self.state) {
             (Some(ids), None) if self.since.is_none() => {
                 if ids.len() > 1000 {
@@ -77,10 +77,10 @@ impl RowSelection {
                 let named = named
                     .ok_or_else(|| Problem::invalid("state", "is not a state of this lane's contract"))?;
                 let stage = &definition.contract.stages[definition.stage];
-                if !verb.moves(&definition.contract, stage).iter().any(|(from, _)| *from == named) {
+                if !action.moves(&definition.contract, stage).iter().any(|(from, _)| *from == named) {
                     return Err(Problem::invalid(
                         "state",
-                        format!("{} is not possible from {state}", verb.name()),
+                        format!("{} is not possible from {state}", action.name()),
                     ));
                 }
                 let since = self.since.map(|since| Duration::from_micros(since.micros_until(Moment::now())));
@@ -140,24 +140,24 @@ async fn operate(
     caller: Caller,
     Id(lane): Id,
     Body(selection): Body<RowSelection>,
-    verb: OperatorAction,
+    action: OperatorAction,
 ) -> Result<Json<MovedRows>, Problem> {
     let actor = caller.of_all_clients(Role::Operator)?;
     let (definition, table) = api.lane(&lane).await?;
-    if verb.moves(&definition.contract, &definition.contract.stages[definition.stage]).is_empty() {
-        let text = format!("contract {} has no way to {} a row", definition.contract.name, verb.name());
+    if action.moves(&definition.contract, &definition.contract.stages[definition.stage]).is_empty() {
+        let text = format!("contract {} has no way to {} a row", definition.contract.name, action.name());
         return Err(Problem::new(StatusCode::CONFLICT, text));
     }
-    let which = selection.which(&definition, verb)?;
-    let counted = table.preview(verb, &which).await.map_err(Error::from)?;
+    let which = selection.which(&definition, action)?;
+    let counted = table.preview(action, &which).await.map_err(Error::from)?;
     if selection.preview {
         return Ok(Json(MovedRows { matched: counted.rows, more: counted.more, moved: 0 }));
     }
-    let moved = all_moved(&*table, verb, &which).await.map_err(Error::from)?;
-    if moved > 0 && verb != OperatorAction::Cancel {
+    let moved = all_moved(&*table, action, &which).await.map_err(Error::from)?;
+    if moved > 0 && action != OperatorAction::Cancel {
         api.lanes.publish_ready_rows(&lane).await;
     }
-    let change = Change::new(verb.name(), "lane", &lane).detail("rows", moved);
+    let change = Change::new(action.name(), "lane", &lane).detail("rows", moved);
     let change = match &which {
         SelectedRows::Ids(ids) => change.detail("ids", ids.clone()),
         SelectedRows::State { state, .. } => change.detail("state", state.clone()),
@@ -169,12 +169,12 @@ async fn operate(
 /// Changes all selected rows in chunks, so that no statement holds many locks for long.
 async fn all_moved(
     table: &dyn Inspect,
-    verb: OperatorAction,
+    action: OperatorAction,
     which: &SelectedRows,
 ) -> Result<u64, store::Error> {
     let mut total = 0;
     loop {
-        let moved = match verb {
+        let moved = match action {
             OperatorAction::Requeue => table.requeue(which).await?,
             OperatorAction::Cancel => table.cancel(which).await?,
             OperatorAction::Release => table.release(which).await?,

@@ -252,9 +252,9 @@ impl Inspect for DynamoStore {
         Ok(RowPosition::default())
     }
 
-    async fn preview(&self, verb: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
+    async fn preview(&self, action: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
         let from: Vec<StateId> =
-            verb.moves(&self.contract, self.stage()).into_iter().map(|(from, _)| from).collect();
+            action.moves(&self.contract, self.stage()).into_iter().map(|(from, _)| from).collect();
         let chosen = self.matching_records(which).await?;
         let fits = |record: &&Record| {
             state_of(&self.contract, &record.row).is_some_and(|state| from.contains(&state))

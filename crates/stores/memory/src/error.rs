@@ -6,6 +6,6 @@ pub(crate) fn unknown_state(state: &str) -> Error {
     Error::new(Class::Permanent, format!("the contract has no state {state:?}"))
 }
 
-pub(crate) fn no_such_move(verb: &str) -> Error {
-    Error::new(Class::Permanent, format!("the contract has no [{verb}]: rows can't be moved that way"))
+pub(crate) fn no_such_move(action: &str) -> Error {
+    Error::new(Class::Permanent, format!("the contract has no [{action}]: rows can't be moved that way"))
 }

@@ -192,9 +192,9 @@ impl Inspect for MemoryStore {
         Ok(RowPosition::default())
     }
 
-    async fn preview(&self, verb: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
+    async fn preview(&self, action: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
         let from: Vec<StateId> =
-            verb.moves(self.contract(), self.stage()).into_iter().map(|(from, _)| from).collect();
+            action.moves(self.contract(), self.stage()).into_iter().map(|(from, _)| from).collect();
         let table = self.table.lock();
         let chosen = self.matching_ids(&table, which)?;
         let fits = |id: &&RowId| {

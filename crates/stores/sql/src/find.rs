@@ -122,14 +122,14 @@ impl OpenTable {
         Ok(standing)
     }
 
-    /// Returns how many rows a verb would move; errs if the state is unknown.
+    /// Returns how many rows an action would move; an error if the state is unknown.
     pub async fn preview(
         &self,
         on: &dyn Execute,
-        verb: OperatorAction,
+        action: OperatorAction,
         which: &SelectedRows,
     ) -> Result<Preview, Error> {
-        let moves = verb.moves(&self.contract, &self.stage);
+        let moves = action.moves(&self.contract, &self.stage);
         let mut from: Vec<_> = moves.into_iter().map(|(from, _)| from).collect();
         if let SelectedRows::State { state, .. } = which {
             let named = self.contract.state_named(state).ok_or_else(|| self.no_state(Some(state)))?;

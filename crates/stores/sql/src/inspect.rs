@@ -1,4 +1,4 @@
-//! Runs the verbs of operators: counts, requeue, cancel, release, lag.
+//! Runs the actions of operators: counts, requeue, cancel, release, lag.
 
 pub(crate) mod statements;
 
@@ -54,16 +54,19 @@ impl OpenTable {
     async fn operate(
         &self,
         on: &impl Driver,
-        verb: &str,
+        action: &str,
         which: &SelectedRows,
         by_ids: &[(String, MoveNamed)],
         by_state: &[(String, MoveChanged)],
     ) -> Result<u64, Error> {
         if by_ids.is_empty() {
             let name = &self.contract.name;
-            return Err(Error::new(Class::Permanent, format!("contract {name} has no way to {verb} a row")));
+            return Err(Error::new(
+                Class::Permanent,
+                format!("contract {name} has no way to {action} a row"),
+            ));
         }
-        let doing = format!("{verb} rows");
+        let doing = format!("{action} rows");
         match which {
             SelectedRows::Ids(ids) => {
                 let mut keys: Vec<RowId> = ids.iter().filter_map(|id| self.key(id)).collect();
@@ -81,7 +84,7 @@ impl OpenTable {
                 let (_, script) = by_state
                     .iter()
                     .find(|(from, _)| from == state)
-                    .ok_or_else(|| no_such_move(verb, state, by_state))?;
+                    .ok_or_else(|| no_such_move(action, state, by_state))?;
                 let changed = Changed { limit: *limit, since: since.map(|since| since.as_secs_f64()) };
                 Ok(on.fetch(&doing, script, changed).await?.len() as u64)
             }
@@ -106,11 +109,11 @@ impl OpenTable {
     }
 }
 
-fn no_such_move(verb: &str, state: &str, by_state: &[(String, MoveChanged)]) -> Error {
+fn no_such_move(action: &str, state: &str, by_state: &[(String, MoveChanged)]) -> Error {
     let from: Vec<&str> = by_state.iter().map(|(from, _)| from.as_str()).collect();
     Error::new(
         Class::Permanent,
-        format!("rows in state {state:?} can't be moved by {verb}; those in {} can", from.join(", ")),
+        format!("rows in state {state:?} can't be moved by {action}; those in {} can", from.join(", ")),
     )
 }
 

@@ -198,8 +198,8 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
         self.opened().standing(&self.with_long_deadline(), row).await
     }
 
-    async fn preview(&self, verb: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
-        self.opened().preview(&self.with_long_deadline(), verb, which).await
+    async fn preview(&self, action: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
+        self.opened().preview(&self.with_long_deadline(), action, which).await
     }
 
     async fn release(&self, which: &SelectedRows) -> Result<u64, Error> {

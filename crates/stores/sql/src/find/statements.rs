@@ -266,7 +266,7 @@ impl Table<'_> {
         Some(builder.finish_with(sql))
     }
 
-    /// Returns the query that counts the rows in these states that a verb would move.
+    /// Returns the query that counts the rows in these states that an action would move.
     pub fn preview(&self, from: &[StateId], which: &SelectedRows) -> Statement {
         let mut builder = SqlBuilder::new(self.dialect, "");
         let mut conditions = self.filter();
