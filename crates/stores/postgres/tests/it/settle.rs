@@ -181,6 +181,37 @@ async fn effects_are_written_with_their_move_and_only_for_held_rows() {
     .await;
 }
 
+/// A foreign-key check is a query for each inserted row. The trigger of a row runs at the end of the statement, as the
+/// check does, and records under which setting both are planned; the trigger of an update shows that of the next settle.
+#[tokio::test(flavor = "multi_thread")]
+async fn foreign_keys_of_effects_are_not_planned_for_each_row() {
+    with_database(|server| async move {
+        let store = server.open("dispatch_jobs", "deliver").await;
+        let record = "CREATE TABLE modes (at text, mode text); \
+                      CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                      INSERT INTO modes VALUES (TG_TABLE_NAME, current_setting('plan_cache_mode')); RETURN NEW; END $$; \
+                      CREATE TRIGGER record AFTER INSERT ON dispatch_attempts FOR EACH ROW EXECUTE FUNCTION record(); \
+                      CREATE TRIGGER record BEFORE UPDATE ON dispatch_jobs FOR EACH ROW \
+                      WHEN (NEW.status = 'COMPLETED') EXECUTE FUNCTION record()";
+        server.run(record).await;
+        for id in ["0000000000001", "0000000000002"] {
+            let job = "INSERT INTO dispatch_jobs (id, code, target_url, payload, status, created_at, updated_at) \
+                       VALUES ('ID', 'a:b:c:d', 'https://example.org', '{}', 'QUEUED', now(), now())";
+            server.run(&job.replace("ID", id)).await;
+            let row = claim(&store, 1).await.remove(0);
+            let mut done = settlement(&row.lease, Transition::Delivered);
+            done.outcome.insert("result".into(), Value::Text("SUCCESS".into()));
+            assert_eq!(store.settle(&[done]).await.expect("settle"), [LeaseResult::Held]);
+        }
+        let modes = "SELECT string_agg(DISTINCT at || ' ' || mode, ', ' ORDER BY at || ' ' || mode) FROM modes";
+        assert_eq!(
+            server.text(modes).await.as_deref(),
+            Some("dispatch_attempts auto, dispatch_jobs force_custom_plan")
+        );
+    })
+    .await;
+}
+
 /// A trigger on a quiet lane: nothing says whether the cause is in the row, and its outcome must not be forgotten.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_settle_of_the_only_row_is_an_error() {
