@@ -79,7 +79,7 @@ async fn rows_of_any_age_are_found(kind: Kind) {
     let (running, key) = open(&sandbox, None);
     // Some databases have an index for the order of groups; none has one for recipients.
     let (rows, note) = found(&running, &key, SEARCHES[0]);
-    assert!(rows == 0 && note.contains("`postrider migrate --search` makes it"), "{rows}: {note}");
+    assert!(rows == 0 && note.contains("`postrider migrate --search` creates one"), "{rows}: {note}");
     drop(running);
 
     let made = sandbox.run(&["migrate", "--search"]).success();

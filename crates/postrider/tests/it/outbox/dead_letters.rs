@@ -96,7 +96,7 @@ async fn o09_a_dead_letter_that_fails_leaves_the_row_failed_and_is_logged() {
         let running = outbox.start();
         let row = outbox.eventually("e-1", "FAILED").await;
         let reason = row.error.unwrap_or_default();
-        assert!(reason.contains("no dead letter"), "{protocol:?}: {reason}");
+        assert!(reason.contains("dead letter not sent"), "{protocol:?}: {reason}");
         let (_, figures) = tokio::task::block_in_place(|| running.get("/metrics"));
         let failed = "postrider_dead_letters_total{lane=\"events\",outcome=\"failed\"} 1";
         assert!(figures.contains(failed), "{protocol:?}: {figures}");
