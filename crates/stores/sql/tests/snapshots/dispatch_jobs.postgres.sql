@@ -3025,7 +3025,8 @@ SELECT
   t."postrider o_trace",
   LEFT(t."postrider o_class", 16),
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3113,7 +3114,8 @@ SELECT
   t."postrider o_trace",
   LEFT(t."postrider o_class", 16),
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3199,7 +3201,8 @@ SELECT
   t."postrider o_trace",
   LEFT(t."postrider o_class", 16),
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3286,7 +3289,8 @@ SELECT
   t."postrider o_trace",
   LEFT(t."postrider o_class", 16),
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3841,7 +3845,8 @@ SELECT
   'worker lost',
   'UNKNOWN',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -4147,7 +4152,8 @@ SELECT
   'worker lost',
   'UNKNOWN',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -5185,6 +5191,7 @@ SELECT
   t."postrider o_trace",
   LEFT(t."postrider o_class", 16),
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;

@@ -212,7 +212,8 @@ SELECT
   'INTAKING',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT
   (t."id")::text,
   (t."version")::text,
@@ -277,7 +278,8 @@ SELECT
   'READY',
   $4::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -311,7 +313,8 @@ SELECT
   'READY',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -336,7 +339,8 @@ SELECT
   'ACCEPTED',
   $2::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -368,7 +372,8 @@ SELECT
   'ACCEPTED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -392,7 +397,8 @@ SELECT
   'INVALID',
   $1::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -421,7 +427,8 @@ SELECT
   'INVALID',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -445,7 +452,8 @@ SELECT
   'INVALID',
   $1::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -474,7 +482,8 @@ SELECT
   'INVALID',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -498,7 +507,8 @@ SELECT
   'INVALID',
   $1::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -527,7 +537,8 @@ SELECT
   'INVALID',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -550,7 +561,8 @@ SELECT
   'ACCEPTED',
   $4::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -580,7 +592,8 @@ SELECT
   'ACCEPTED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -602,7 +615,8 @@ SELECT
   'ACCEPTED',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -629,7 +643,8 @@ SELECT
   'ACCEPTED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -701,7 +716,8 @@ SELECT
   'ACCEPTED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -740,7 +756,8 @@ SELECT
   'ACCEPTED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -767,7 +784,8 @@ SELECT
   'ACCEPTED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -809,7 +827,8 @@ SELECT
   'ACCEPTED',
   'lease expired: the worker that held it is gone',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -850,7 +869,8 @@ SELECT
   'INVALID',
   'poison row: its workers crashed repeatedly, also when it was delivered alone',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -881,7 +901,8 @@ SELECT
   'INVALID',
   'no attempts left',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1045,7 +1066,8 @@ SELECT
   'ACCEPTED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1073,7 +1095,8 @@ SELECT
   'SENT',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1101,7 +1124,8 @@ SELECT
   'FAILED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1139,7 +1163,8 @@ SELECT
   'ACCEPTED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1176,7 +1201,8 @@ SELECT
   'SENT',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1213,7 +1239,8 @@ SELECT
   'FAILED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1239,7 +1266,8 @@ SELECT
   'ACCEPTED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1274,7 +1302,8 @@ SELECT
   'ACCEPTED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1315,7 +1344,8 @@ SELECT
   'PROCESSING',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT
   (t."id")::text,
   (t."version")::text,
@@ -1382,7 +1412,8 @@ SELECT
   'SENT',
   $2::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1416,7 +1447,8 @@ SELECT
   'SENT',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1450,7 +1482,8 @@ SELECT
   'SENT',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1495,7 +1528,8 @@ SELECT
   'READY',
   $2::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1527,7 +1561,8 @@ SELECT
   'READY',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1559,7 +1594,8 @@ SELECT
   'READY',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1600,7 +1636,8 @@ SELECT
   'FAILED',
   $1::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1630,7 +1667,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1660,7 +1698,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1701,7 +1740,8 @@ SELECT
   'FAILED',
   $1::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1731,7 +1771,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1761,7 +1802,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1802,7 +1844,8 @@ SELECT
   'FAILED',
   $1::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1832,7 +1875,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1862,7 +1906,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1901,7 +1946,8 @@ SELECT
   'READY',
   $4::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1931,7 +1977,8 @@ SELECT
   'READY',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -1962,7 +2009,8 @@ SELECT
   'READY',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2000,7 +2048,8 @@ SELECT
   'READY',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2027,7 +2076,8 @@ SELECT
   'READY',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2099,7 +2149,8 @@ SELECT
   'READY',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2138,7 +2189,8 @@ SELECT
   'READY',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2165,7 +2217,8 @@ SELECT
   'READY',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2207,7 +2260,8 @@ SELECT
   'READY',
   'lease expired: the worker that held it is gone',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2249,7 +2303,8 @@ SELECT
   'FAILED',
   'poison row: its workers crashed repeatedly, also when it was delivered alone',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2282,7 +2337,8 @@ SELECT
   'FAILED',
   'no attempts left',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2405,7 +2461,8 @@ SELECT
   'READY',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2440,7 +2497,8 @@ SELECT
   'READY',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2481,7 +2539,8 @@ SELECT
   'CALLING-SENT-CALLBACK',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT
   (t."id")::text,
   (t."version")::text,
@@ -2606,7 +2665,8 @@ SELECT
   'SENT-ACKNOWLEDGED',
   $4::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2637,7 +2697,8 @@ SELECT
   'SENT-ACKNOWLEDGED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2661,7 +2722,8 @@ SELECT
   'SENT',
   $4::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2692,7 +2754,8 @@ SELECT
   'SENT',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2716,7 +2779,8 @@ SELECT
   'SENT',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2745,7 +2809,8 @@ SELECT
   'SENT',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2769,7 +2834,8 @@ SELECT
   'SENT',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2798,7 +2864,8 @@ SELECT
   'SENT',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2822,7 +2889,8 @@ SELECT
   'SENT',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2851,7 +2919,8 @@ SELECT
   'SENT',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2874,7 +2943,8 @@ SELECT
   'SENT',
   $4::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2904,7 +2974,8 @@ SELECT
   'SENT',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2926,7 +2997,8 @@ SELECT
   'SENT',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -2953,7 +3025,8 @@ SELECT
   'SENT',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3025,7 +3098,8 @@ SELECT
   'SENT',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3064,7 +3138,8 @@ SELECT
   'SENT',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3091,7 +3166,8 @@ SELECT
   'SENT',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3132,7 +3208,8 @@ SELECT
   'SENT',
   'lease expired: the worker that held it is gone',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3173,7 +3250,8 @@ SELECT
   'SENT',
   'poison row: its workers crashed repeatedly, also when it was delivered alone',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3204,7 +3282,8 @@ SELECT
   'SENT',
   'no attempts left',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3318,7 +3397,8 @@ SELECT
   'ACCEPTED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3359,7 +3439,8 @@ SELECT
   'ACCEPTED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3389,7 +3470,8 @@ SELECT
   'SENT',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3424,7 +3506,8 @@ SELECT
   'SENT',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3465,7 +3548,8 @@ SELECT
   'CALLING-FAILED-CALLBACK',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT
   (t."id")::text,
   (t."version")::text,
@@ -3583,7 +3667,8 @@ SELECT
   'FAILED-ACKNOWLEDGED',
   $4::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3614,7 +3699,8 @@ SELECT
   'FAILED-ACKNOWLEDGED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3638,7 +3724,8 @@ SELECT
   'FAILED',
   $4::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3669,7 +3756,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3693,7 +3781,8 @@ SELECT
   'FAILED',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3722,7 +3811,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3746,7 +3836,8 @@ SELECT
   'FAILED',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3775,7 +3866,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3799,7 +3891,8 @@ SELECT
   'FAILED',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3828,7 +3921,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3851,7 +3945,8 @@ SELECT
   'FAILED',
   $4::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3881,7 +3976,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3903,7 +3999,8 @@ SELECT
   'FAILED',
   $3::text,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -3930,7 +4027,8 @@ SELECT
   'FAILED',
   t."postrider reason",
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -4002,7 +4100,8 @@ SELECT
   'FAILED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -4041,7 +4140,8 @@ SELECT
   'FAILED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -4068,7 +4168,8 @@ SELECT
   'FAILED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -4109,7 +4210,8 @@ SELECT
   'FAILED',
   'lease expired: the worker that held it is gone',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -4150,7 +4252,8 @@ SELECT
   'FAILED',
   'poison row: its workers crashed repeatedly, also when it was delivered alone',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -4181,7 +4284,8 @@ SELECT
   'FAILED',
   'no attempts left',
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -4305,7 +4409,8 @@ SELECT
   'FAILED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;
 
@@ -4340,6 +4445,7 @@ SELECT
   'FAILED',
   NULL,
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."id")::text
 FROM moved AS t;

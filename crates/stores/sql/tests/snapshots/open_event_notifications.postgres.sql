@@ -357,7 +357,8 @@ SELECT
   'notify_sent',
   LEFT($6::text, 32),
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
@@ -405,7 +406,8 @@ SELECT
   'notify_sent',
   LEFT(t."postrider e_section_status", 32),
   now()
-FROM moved AS t)
+FROM moved AS t
+WHERE (SELECT set_config('plan_cache_mode', 'auto', true)) IS NOT NULL)
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
@@ -946,7 +948,8 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "open_event_notifications" AS t SET
   "error" = COALESCE(
-    t."error", json_strip_nulls(json_build_object('code', 'failed'::text, 'message', 'no attempts left'))::text
+    t."error",
+      json_strip_nulls(json_build_object('code', 'failed'::text, 'message', 'no attempts left'))::text
   ),
   "fanout_status" = 'failed',
   "locked_by" = NULL

@@ -1345,7 +1345,9 @@ DELETE
 
 -- notify: spent: [Limit] -> Keys
 UPDATE "open_event_notifications" AS t SET
-  "error" = COALESCE(t."error", json_patch('{}', json_object('code', 'failed', 'message', 'no attempts left'))),
+  "error" = COALESCE(
+    t."error", json_patch('{}', json_object('code', 'failed', 'message', 'no attempts left'))
+  ),
   "fanout_status" = 'failed',
   "locked_by" = NULL
 WHERE t."notification_id" IN (

@@ -965,9 +965,7 @@ UPDATE `Order` AS t SET
   t.`select` = 9,
   t.`group` = NULL,
   t.`tries` = COALESCE(t.`tries`, 0) + 1,
-  t.`lastError` = LEFT(
-    'poison row: its workers crashed repeatedly, also when it was delivered alone', 40
-  )
+  t.`lastError` = LEFT('poison row: its workers crashed repeatedly, also when it was delivered alone', 40)
 WHERE t.`orderId` IN ({held});
 
 -- mail: reclaim, dead, step 3: [Held] -> Nothing

@@ -775,9 +775,7 @@ UPDATE "Order" AS t SET
   "select" = 9,
   "group" = NULL,
   "tries" = COALESCE(t."tries", 0) + 1,
-  "lastError" = LEFT(
-    'poison row: its workers crashed repeatedly, also when it was delivered alone', 40
-  )
+  "lastError" = LEFT('poison row: its workers crashed repeatedly, also when it was delivered alone', 40)
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."orderId")
 SELECT (t."orderId")::text
