@@ -165,12 +165,13 @@ impl RefusedOutcomes {
 
 /// Settles refused outcomes again until the lane has drained.
 pub(crate) async fn run(runner: Arc<Runner>) {
+    set_gauge(&runner);
     loop {
         match runner.refused.next() {
             Next::Settle(rows) => {
                 settle(&runner, rows).await;
                 runner.state.set_refused(runner.refused.trouble());
-                publish(&runner);
+                set_gauge(&runner);
             }
             Next::Wait(until) => {
                 tokio::select! {
@@ -234,7 +235,7 @@ fn pause(refusals: u32) -> Duration {
     Duration::from_millis(waits[(refusals.max(1) as usize - 1).min(waits.len() - 1)])
 }
 
-fn publish(runner: &Runner) {
+fn set_gauge(runner: &Runner) {
     #[allow(clippy::cast_precision_loss)] // a gauge of rows held is far below 2^52
     metrics::gauge!("postrider_outcomes_refused", "lane" => runner.state.name.clone())
         .set(runner.refused.rows() as f64);
