@@ -57,7 +57,7 @@ async fn n11_invalid_preferences_fail_and_the_next_row_is_composed() {
     holds(&[
         (
             ("subscription.metadata", text("{broken")),
-            "failed validation_error: subscription metadata: broken",
+            "failed validation_error: subscription metadata: invalid JSON",
         ),
         (("subscription.metadata", text("[1]")), "failed validation_error: subscription metadata: must be"),
         (preferences(&json!({ "deliveryWindow": { "startMinutes": 9999 } })), window),
