@@ -25,9 +25,11 @@ pub fn unsupported_keys(contract: &Contract) -> Vec<(&'static str, &'static str)
         ("effect", contract.effects.iter().any(|effect| Some(effect.table.as_str()) != history)),
         (
             "retention",
-            contract.retention.iter().any(|rule| {
-                rule.after > Duration::ZERO && rule.since.iter().any(|since| Some(since.as_str()) != updated)
-            }),
+            // Without `since`, the last change comes first.
+            contract
+                .retention
+                .iter()
+                .any(|rule| rule.after > Duration::ZERO && rule.since.first().map(String::as_str) != updated),
         ),
     ];
     is_set.into_iter().filter(|(_, set)| *set).map(|(key, _)| (key, reason(key))).collect()
@@ -67,10 +69,10 @@ mod tests {
 
     #[test]
     fn keys_that_would_change_nothing_are_refused() {
-        let rule = |since: &str| postrider_contract::Retention {
+        let rule = |since: &[&str]| postrider_contract::Retention {
             state: StateId(0),
             after: Duration::from_hours(1),
-            since: vec![since.to_owned()],
+            since: since.iter().map(|column| (*column).to_owned()).collect(),
         };
         assert_eq!(unsupported(|_| ()), [""; 0]);
         assert_eq!(unsupported(|contract| contract.claim.min_age = Duration::from_secs(1)), [""; 0]);
@@ -96,9 +98,9 @@ mod tests {
             PoolTable { table: names(), id: names(), concurrency: names(), rate: names(), paused: names() };
         let mut contract = Contract::parse("emails", Contract::builtin("emails").unwrap()).unwrap();
         contract.pool = Some(pool);
-        contract.retention = vec![rule("updated_at")];
+        contract.retention = vec![rule(&["updated_at"]), rule(&["updated_at", "created_at"])];
         assert_eq!(unsupported_keys(&contract).len(), 1);
-        contract.retention = vec![rule("created_at")];
+        contract.retention = vec![rule(&["created_at"])];
         assert_eq!(unsupported_keys(&contract).len(), 2);
     }
 }
