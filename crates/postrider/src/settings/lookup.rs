@@ -303,7 +303,7 @@ fn in_lane(mistake: Mistake, lane: &RawLane) -> Mistake {
 const MAX_CLAIM_SIZE: u32 = 500;
 
 /// Rows per claim of a fast lane from a distant database: each claim takes several round trips.
-const MAX_CLAIM_SIZE_DISTANT: u32 = 2000;
+const MAX_CLAIM_SIZE_DISTANT: u32 = 4000;
 
 /// Computes the limits: environment variables of the contract override the file, and the file overrides the contract's
 /// `[lane]`. The defaults keep a relay busy with only a few batches in memory.

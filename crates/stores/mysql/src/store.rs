@@ -10,7 +10,7 @@ use crate::connect::Database;
 use crate::migrate::Migration;
 
 /// Largest number of rows per claim, which locks its rows one statement before it marks them. The engine claims again.
-const CLAIM_LIMIT: u32 = 2048;
+const CLAIM_LIMIT: u32 = 4096;
 
 /// One contract's table on MySQL or MariaDB, for one stage.
 pub type MysqlStore = SqlStore<MysqlTable>;

@@ -81,7 +81,9 @@ fn all_mistakes_are_reported_at_once_without_the_password() {
     let found = mistakes(
         "http://tim:s3cret@h.example/inbox?tls=maybe&connections=0&rate=fast&idle=soon&colour=red&auth=magic&helo=a%20b",
     );
-    for word in ["scheme", "after the port", "tls must", "connections", "rate", "idle", "colour", "auth", "helo"] {
+    for word in
+        ["scheme", "after the port", "tls must", "connections", "rate", "idle", "colour", "auth", "helo"]
+    {
         assert!(found.iter().any(|mistake| mistake.contains(word)), "nothing about {word} in {found:?}");
     }
     assert!(!found.join(" ").contains("s3cret"));
