@@ -55,7 +55,7 @@ fn without_a_file_the_built_in_settings_stand_in() {
     assert!(settings.creates_tables);
     assert_eq!(settings.generated_key_file.as_deref(), Some(Path::new("postrider.key")));
     let keyed = load_in(folder.path(), &[("POSTRIDER_SECRET_KEY_FILE", "elsewhere")]).unwrap();
-    assert_eq!(keyed.generated_key_file, None, "whoever has keys needs none of ours");
+    assert_eq!(keyed.generated_key_file, None, "keys that are set replace the generated one");
     let allowed = [("POSTRIDER__TRANSPORTS__WEBHOOKS__ALLOW", "127.0.0.0/8")];
     assert!(load_in(folder.path(), &allowed).unwrap().creates_tables, "a target is no table");
     let touched = load_in(folder.path(), &[("POSTRIDER__STORES__MAIN__URL", "postgres://db/app")]).unwrap();

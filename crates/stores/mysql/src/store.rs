@@ -9,9 +9,6 @@ use tokio::time::Instant;
 use crate::connect::Database;
 use crate::migrate::Migration;
 
-/// Largest number of rows per claim, which locks its rows one statement before it marks them. The engine claims again.
-const CLAIM_LIMIT: u32 = 4096;
-
 /// One contract's table on MySQL or MariaDB, for one stage.
 pub type MysqlStore = SqlStore<MysqlTable>;
 
@@ -32,10 +29,6 @@ impl SqlTable for MysqlTable {
     fn parallel(&self) -> usize {
         // Two concurrent claims and settles keep the pipeline busy; more would only make the batches smaller.
         (self.database.connections() as usize / 2).clamp(1, 2)
-    }
-
-    fn claim_limit(&self) -> u32 {
-        CLAIM_LIMIT
     }
 
     fn notifies(&self) -> bool {

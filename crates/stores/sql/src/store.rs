@@ -29,11 +29,6 @@ pub trait SqlTable: Send + Sync {
     /// Number of claims, and of settles, that can run in parallel.
     fn parallel(&self) -> usize;
 
-    /// Maximum number of rows per claim.
-    fn claim_limit(&self) -> u32 {
-        u32::MAX
-    }
-
     /// Whether a new row ends [`SqlTable::wake`].
     fn notifies(&self) -> bool;
 
@@ -100,7 +95,7 @@ impl<T: SqlTable> Store for SqlStore<T> {
     }
 
     async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
-        self.opened().claim(self.database(), limit.min(self.0.claim_limit())).await
+        self.opened().claim(self.database(), limit).await
     }
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
