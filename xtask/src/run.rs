@@ -4,8 +4,9 @@ use std::fmt;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -101,30 +102,47 @@ fn stdout_of(command: &mut Command) -> Result<String> {
 
 /// Runs a command with these variables; an error if it fails.
 pub fn run_with(variables: &[(&'static str, String)], program: &str, arguments: &[&str]) -> Result {
-    run_guarded(variables, program, arguments, None)
+    run_guarded(variables, program, arguments, Stdio::inherit(), |child, _| child.wait())
 }
 
-/// Runs a command in the same way and passes each line that it prints to `reader`.
+/// Runs a command in the same way and passes each line that it prints to `reader`. Kills it after `limit`.
 pub fn run_with_output(
     variables: &[(&'static str, String)],
     program: &str,
     arguments: &[&str],
+    limit: Duration,
     reader: &mut dyn FnMut(&str),
 ) -> Result {
-    run_guarded(variables, program, arguments, Some(reader))
+    let mut in_time = true;
+    let outcome = run_guarded(variables, program, arguments, Stdio::piped(), |child, own_group| {
+        let lines = lines_of(child.stdout.take().expect("stdout is a pipe"));
+        in_time = forward_until_end(&lines, child, limit, reader)?;
+        // A process that a failed test left behind holds the pipe open: do not wait for its end.
+        if own_group {
+            signal_group("KILL", child.id());
+        } else if !in_time {
+            child.kill()?;
+        }
+        for line in lines.try_iter() {
+            print_and_read(&line, reader);
+        }
+        child.wait()
+    });
+    if in_time {
+        return outcome;
+    }
+    Err(Failure::Failed(format!("{program}: killed, as it did not end within {} s", limit.as_secs())))
 }
 
 fn run_guarded(
     variables: &[(&'static str, String)],
     program: &str,
     arguments: &[&str],
-    reader: Option<&mut dyn FnMut(&str)>,
+    stdout: Stdio,
+    wait: impl FnOnce(&mut Child, bool) -> std::io::Result<ExitStatus>,
 ) -> Result {
     let mut command = Command::new(program);
-    command.args(arguments);
-    if reader.is_some() {
-        command.stdout(Stdio::piped());
-    }
+    command.args(arguments).stdout(stdout);
     clear_cargo_variables(&mut command);
     command.envs(variables.iter().map(|(name, value)| (name, value)));
     // In a terminal the foreground process group gets Ctrl-C and may read; elsewhere a separate group can
@@ -136,10 +154,8 @@ fn run_guarded(
     let mut child =
         command.spawn().map_err(|problem| Failure::Failed(format!("cannot run {program}: {problem}")))?;
     let guardian = Guardian::watch(&child, own_group)?;
-    if let (Some(reader), Some(printed)) = (reader, child.stdout.take()) {
-        forward_output(printed, reader);
-    }
-    let status = child.wait().map_err(|problem| Failure::Failed(format!("{program}: {problem}")))?;
+    let status =
+        wait(&mut child, own_group).map_err(|problem| Failure::Failed(format!("{program}: {problem}")))?;
     guardian.release();
     if status.success() {
         return Ok(());
@@ -151,16 +167,57 @@ fn run_guarded(
     }
 }
 
-fn forward_output(printed: ChildStdout, reader: &mut dyn FnMut(&str)) {
-    let mut printed = BufReader::new(printed);
-    let mut line = Vec::new();
-    // A read error counts as the end of the output; the exit code shows whether the command failed.
-    while matches!(printed.read_until(b'\n', &mut line), Ok(read) if read > 0) {
-        let text = String::from_utf8_lossy(&line);
-        print(&text);
-        reader(text.trim_end_matches(['\n', '\r']));
-        line.clear();
+/// Forwards lines until the child has ended and printed nothing for a moment; returns whether it ended in time.
+fn forward_until_end(
+    lines: &Receiver<Vec<u8>>,
+    child: &mut Child,
+    limit: Duration,
+    reader: &mut dyn FnMut(&str),
+) -> std::io::Result<bool> {
+    let until = Instant::now() + limit;
+    while Instant::now() < until {
+        match lines.recv_timeout(Duration::from_millis(100)) {
+            Ok(line) => print_and_read(&line, reader),
+            Err(RecvTimeoutError::Disconnected) => {
+                child.wait()?;
+                return Ok(true);
+            }
+            Err(RecvTimeoutError::Timeout) if child.try_wait()?.is_some() => return Ok(true),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
     }
+    Ok(false)
+}
+
+/// The lines that a process prints, read by a thread that ends with the last process that holds the pipe.
+fn lines_of(printed: ChildStdout) -> Receiver<Vec<u8>> {
+    let (send, lines) = mpsc::sync_channel(1024);
+    std::thread::spawn(move || {
+        let mut printed = BufReader::new(printed);
+        loop {
+            let mut line = Vec::new();
+            // A read error counts as the end of the output; the exit code shows whether the command failed.
+            let is_line = matches!(printed.read_until(b'\n', &mut line), Ok(read) if read > 0);
+            if !is_line || send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+fn print_and_read(line: &[u8], reader: &mut dyn FnMut(&str)) {
+    let text = String::from_utf8_lossy(line);
+    print(&text);
+    reader(text.trim_end_matches(['\n', '\r']));
+}
+
+fn signal_group(signal: &str, group: u32) {
+    // An error means that nothing of the group is left.
+    let _ = Command::new("sh")
+        .args(["-c", r#"kill -s "$0" -- "-$1""#, signal, &group.to_string()])
+        .stderr(Stdio::null())
+        .status();
 }
 
 /// Removes the variables that `cargo run` sets for xtask's own package: the child cargo would apply them to its build,
@@ -219,4 +276,32 @@ pub fn print(text: &str) {
 #[expect(clippy::disallowed_methods, reason = "no runtime here, and no simulated time")]
 pub fn pause(time: Duration) {
     std::thread::sleep(time);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(script: &str, limit: Duration) -> (Result, Vec<String>) {
+        let mut lines = Vec::new();
+        let outcome =
+            run_with_output(&[], "sh", &["-c", script], limit, &mut |line| lines.push(line.to_owned()));
+        (outcome, lines)
+    }
+
+    #[test]
+    fn a_process_left_behind_does_not_hold_up_the_end() {
+        let begun = Instant::now();
+        let (outcome, lines) = run("sleep 100 & echo one; echo two; exit 3", Duration::from_mins(1));
+        assert!(matches!(outcome, Err(Failure::Ended { code: 3, .. })), "{outcome:?}");
+        assert_eq!(lines, ["one", "two"]);
+        assert!(begun.elapsed() < Duration::from_secs(50));
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_is_killed() {
+        let (outcome, lines) = run("echo begun; exec sleep 100", Duration::from_secs(1));
+        assert_eq!(outcome.unwrap_err().to_string(), "sh: killed, as it did not end within 1 s");
+        assert_eq!(lines, ["begun"]);
+    }
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: builds everything once and runs all tests with real servers.
 
 use std::thread;
+use std::time::Duration;
 
 use postrider_services::{Brokers, Durability, Fleet, MySql};
 
@@ -36,11 +37,15 @@ pub fn command(words: &[&str]) -> Result {
         variables.push((MYSQL, mysql.url()));
     }
     let mut failures = Failures::default();
-    let outcome =
-        run::run_with_output(&variables, &run::cargo_program(), &test, &mut |line| failures.read_line(line));
+    let outcome = run::run_with_output(&variables, &run::cargo_program(), &test, TIME_LIMIT, &mut |line| {
+        failures.read_line(line);
+    });
     run::print(&failures.summary());
     outcome
 }
+
+/// For all tests together, which take a quarter of it: a test that hangs is reported by its name, not by a silent CI.
+const TIME_LIMIT: Duration = Duration::from_mins(45);
 
 /// The variable in which tests find the URL of MariaDB or MySQL.
 const MYSQL: &str = "POSTRIDER_TEST_MYSQL";

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{SQLITE, Sandbox, eventually};
+use crate::sandbox::{RunningBinary, SQLITE, Sandbox, eventually};
 
 const JOBS: &str = "[transports.hooks]\nurl = \"webhook://\"\n\
                     [lanes.jobs]\ncontract = \"dispatch_jobs\"\nstore = \"main\"\ntransport = \"hooks\"\n";
@@ -220,18 +220,12 @@ fn accounts_have_the_credentials_of_their_arguments() {
 #[test]
 fn the_log_has_the_format_that_is_asked_for() {
     let sandbox = Sandbox::ready();
-    let log = sandbox.path("log");
-    let mut running = sandbox
-        .command(&["run", "--listen", "off", "--log-format", "json"])
-        .stderr(std::fs::File::create(&log).unwrap())
-        .spawn()
-        .unwrap();
+    let mut command = sandbox.command(&["run", "--listen", "off", "--log-format", "json"]);
+    let running = RunningBinary::spawn(&mut command, sandbox.path("log"));
     let lines = eventually("a line of the log", || {
-        let text = std::fs::read_to_string(&log).unwrap();
+        let text = running.log();
         text.contains('\n').then_some(text)
     });
-    running.kill().unwrap();
-    running.wait().unwrap();
     let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert!(first.is_object(), "{lines}");
 }

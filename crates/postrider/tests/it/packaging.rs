@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use postrider_services::Tool;
 
-use crate::sandbox::{SQLITE, Sandbox, eventually};
+use crate::sandbox::{RunningBinary, SQLITE, Sandbox, eventually};
 
 fn shipped(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(file)
@@ -60,18 +60,14 @@ fn the_files_of_the_image_suffice_for_the_program() {
         "--text",
         "It works.",
     ]));
-    let mut running = inside(&["run", "--listen", "127.0.0.1:0"])
-        .stderr(std::fs::File::create(sandbox.path("run.log")).unwrap())
-        .spawn()
-        .unwrap();
+    let mut command = inside(&["run", "--listen", "127.0.0.1:0"]);
+    let _running = RunningBinary::spawn(&mut command, sandbox.path("run.log"));
     eventually("the mail is in the outbox of the root", || {
         let mut mails = std::fs::read_dir(state.join("outbox")).ok()?;
         mails
             .any(|mail| mail.is_ok_and(|mail| mail.path().extension().is_some_and(|end| end == "eml")))
             .then_some(())
     });
-    running.kill().unwrap();
-    running.wait().unwrap();
 }
 
 #[test]

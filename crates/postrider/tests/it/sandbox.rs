@@ -105,14 +105,8 @@ impl Sandbox {
 
     /// Starts a process with these variables.
     pub fn start_with(&self, log: &str, variables: &[(&str, &str)]) -> RunningBinary {
-        let log = self.path(log);
-        let child = self
-            .command(&["run", "--listen", "127.0.0.1:0"])
-            .envs(variables.iter().copied())
-            .stderr(std::fs::File::create(&log).unwrap())
-            .spawn()
-            .unwrap();
-        RunningBinary { child, log }
+        let mut command = self.command(&["run", "--listen", "127.0.0.1:0"]);
+        RunningBinary::spawn(command.envs(variables.iter().copied()), self.path(log))
     }
 
     /// Connects to the database, as an application or to check rows.
@@ -168,6 +162,12 @@ pub struct RunningBinary {
 }
 
 impl RunningBinary {
+    /// Runs a command that logs to this file.
+    pub fn spawn(command: &mut Command, log: PathBuf) -> Self {
+        let child = command.stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
+        Self { child, log }
+    }
+
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
