@@ -189,7 +189,7 @@ fn runs(rows: &[ClaimedRow]) -> (Vec<Option<usize>>, Vec<usize>) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use postrider_contract::Counters;
     use postrider_seams::RowId;
 
@@ -197,7 +197,7 @@ mod tests {
 
     const LEASE: Duration = Duration::from_mins(1);
 
-    fn held(rows: i64, asked: BootInstant) -> (Arc<Batch>, Vec<HeldRow>) {
+    pub fn held(rows: i64, asked: BootInstant) -> (Arc<Batch>, Vec<HeldRow>) {
         let claimed = |id| ClaimedRow {
             lease: Lease { id: RowId::Int(id), fence: Box::default() },
             counters: Counters::default(),

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use postrider_seams::{ClaimedRow, store, transport};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::batch::{Batch, HeldRow};
@@ -36,6 +37,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
     let mut failures = 0;
     let mut claimed = Instant::now();
     let mut is_full = false;
+    let mut claimed_again_at = None;
     while !is_draining(&runner) {
         if !runner.state.is_open() || !holds_single_lock(&runner).await {
             place = None;
@@ -55,13 +57,13 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
         match result {
             PollResult::Full => runner.backlog.notify_waiters(),
             PollResult::Drained => {
-                let deadline = idle_deadline(&runner).await;
-                tokio::select! {
-                    biased;
-                    () = runner.store.wake(deadline) => {}
-                    // Rows of a group or pool that had to wait until our own rows were settled.
-                    () = runner.freed.notified() => {}
-                    _ = changed.changed() => {}
+                let poll = Instant::now() + runner.lane.limits.poll_interval;
+                // A lane that is woken again soon need not know when the next row falls due.
+                let soon = Instant::now() + NEXT_DUE_DELAY.min(runner.lane.limits.poll_interval / 4);
+                if !woken(&runner, &mut changed, soon).await
+                    && let Some(deadline) = idle_deadline(&runner, &mut claimed_again_at).await
+                {
+                    woken(&runner, &mut changed, deadline.min(poll)).await;
                 }
             }
             PollResult::NoRoom => {
@@ -93,6 +95,18 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
         }
     }
     give_single_lock_back(&runner).await;
+}
+
+/// Waits on an idle table. Returns whether anything happened before the deadline: rows may be ready, or the lane's state
+/// has changed.
+async fn woken(runner: &Runner, changed: &mut watch::Receiver<u64>, deadline: Instant) -> bool {
+    tokio::select! {
+        biased;
+        () = runner.store.wake(deadline) => Instant::now() < deadline,
+        // Rows of a group or pool that had to wait until our own rows were settled.
+        () = runner.freed.notified() => true,
+        _ = changed.changed() => true,
+    }
 }
 
 /// Claims in parallel with the leader for as long as claims return full batches.
@@ -296,22 +310,34 @@ pub(crate) fn give_room_back(runner: &Runner, rows: u64) {
     }
 }
 
+/// How long an idle lane waits to be woken before it asks when the next row falls due.
+const NEXT_DUE_DELAY: Duration = Duration::from_millis(20);
+
 /// The longest poll interval while a row is due but claims do not return it, probably because it is locked.
 const LOCKED_ROW_POLL: Duration = Duration::from_secs(2);
 
-/// Returns when to poll next: after the poll interval, or earlier if a row falls due before that.
-async fn idle_deadline(runner: &Runner) -> Instant {
+/// Returns when to poll next: after the poll interval, or earlier if a row falls due before that. `None` if a row is due
+/// that may have become so since the last claim: it is claimed now.
+///
+/// `claimed_again_at` is the number of rows claimed so far when that happened: if the next claim returns no row, the due
+/// row is locked by another worker, or exempt. Then the lane waits for the poll interval instead of polling at once.
+async fn idle_deadline(runner: &Runner, claimed_again_at: &mut Option<u64>) -> Option<Instant> {
     let poll = runner.lane.limits.poll_interval;
     let due = runner.store.next_due().await;
-    // Due and not claimed: locked by another worker, or exempt. Wait for the poll interval instead of polling at once.
-    let passed_over = matches!(due, Ok(Some(Duration::ZERO))) && watchdog::misses_rows(runner);
+    let is_due = matches!(due, Ok(Some(Duration::ZERO)));
+    let now = is_due.then(|| runner.state.counters.claimed.load(Relaxed));
+    let before = std::mem::replace(claimed_again_at, now);
+    if is_due && before != now {
+        return None;
+    }
+    let passed_over = is_due && watchdog::misses_rows(runner);
     runner.passed_over.set(passed_over);
     let wait = match due {
         Ok(Some(due)) if due > Duration::ZERO => poll.min(due),
         _ if passed_over => poll.min(LOCKED_ROW_POLL),
         _ => poll,
     };
-    Instant::now() + wait
+    Some(Instant::now() + wait)
 }
 
 pub(crate) fn is_draining(runner: &Runner) -> bool {

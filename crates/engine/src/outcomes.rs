@@ -58,6 +58,14 @@ impl DecidedRow {
         1 + self.behind.len()
     }
 
+    /// The size of its texts.
+    fn bytes(&self) -> usize {
+        let values = self.envelope.values().chain(self.outcome.values());
+        let texts = values.filter_map(|value| value.as_text()).map(str::len);
+        let own = [&self.reason, &self.receipt].into_iter().flatten().map(String::len);
+        texts.chain(own).sum()
+    }
+
     /// Closes the leases of its rows: this worker no longer holds them. Returns whether other rows may become
     /// claimable.
     pub fn close(&self) -> bool {
@@ -93,11 +101,22 @@ impl DecidedRow {
 pub(crate) struct OutcomeQueue {
     inner: Mutex<Inner>,
     arrived: Notify,
-    /// The largest number of outcomes that one settle takes.
-    batch: usize,
+    sizes: SettleSizes,
     /// Notified when a whole batch waits.
     full: Notify,
 }
+
+/// How many outcomes one settle takes at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SettleSizes {
+    pub near: usize,
+    /// While the database is distant, so that each round trip settles more rows.
+    pub distant: usize,
+}
+
+/// The bytes of outcomes (reasons, responses) up to which a settle takes more than the near size: one statement must
+/// not become larger than a database accepts.
+const DISTANT_BYTES: usize = 2 << 20;
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -106,10 +125,12 @@ struct Inner {
 }
 
 impl OutcomeQueue {
-    /// Creates a queue from which settlers take up to `batch` outcomes at once.
-    pub fn new(batch: usize) -> Self {
+    /// Creates a queue from which settlers take up to so many outcomes at once.
+    pub fn new(sizes: SettleSizes) -> Self {
         let (inner, arrived, full) = (Mutex::default(), Notify::new(), Notify::new());
-        Self { inner, arrived, batch: batch.max(1), full }
+        let near = sizes.near.max(1);
+        let sizes = SettleSizes { near, distant: sizes.distant.max(near) };
+        Self { inner, arrived, sizes, full }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -123,15 +144,15 @@ impl OutcomeQueue {
         }
         let mut inner = self.lock();
         inner.rows.extend(rows);
-        if inner.rows.len() >= self.batch {
+        if inner.rows.len() >= self.sizes.near {
             self.full.notify_one();
         }
         drop(inner);
         self.arrived.notify_one();
     }
 
-    /// Waits until a whole batch waits while `wanted` returns true, and takes it; `None` if the queue is closed.
-    pub async fn take_full(&self, wanted: impl Fn() -> bool) -> Option<Vec<DecidedRow>> {
+    /// Waits until a whole batch waits while the database is distant, and takes it; `None` if the queue is closed.
+    pub async fn take_full(&self, is_distant: impl Fn() -> bool) -> Option<Vec<DecidedRow>> {
         loop {
             self.full.notified().await;
             let mut inner = self.lock();
@@ -140,9 +161,9 @@ impl OutcomeQueue {
                 self.full.notify_one();
                 return None;
             }
-            if inner.rows.len() >= self.batch && wanted() {
-                let rows = inner.rows.drain(..self.batch).collect();
-                if inner.rows.len() >= self.batch {
+            if inner.rows.len() >= self.sizes.distant && is_distant() {
+                let rows = self.drain(&mut inner, self.sizes.distant);
+                if inner.rows.len() >= self.sizes.distant {
                     self.full.notify_one();
                 }
                 return Some(rows);
@@ -153,15 +174,15 @@ impl OutcomeQueue {
     /// Takes up to a batch of outcomes: immediately if that many wait, otherwise once none arrived during a `linger`,
     /// or after [`MOST_LINGERS`]. Full batches make settles cheap, and a quiet lane need not wait for one. `None` once
     /// closed and empty.
-    pub async fn take(&self, linger: Duration) -> Option<Vec<DecidedRow>> {
-        let most = self.batch;
+    pub async fn take(&self, linger: Duration, is_distant: impl Fn() -> bool) -> Option<Vec<DecidedRow>> {
         let mut lingers = Lingers::default();
         loop {
+            let most = if is_distant() { self.sizes.distant } else { self.sizes.near };
             {
                 let mut inner = self.lock();
                 let waiting = inner.rows.len();
                 if waiting >= most || (waiting > 0 && (inner.closed || lingers.are_over(waiting))) {
-                    let rows = inner.rows.drain(..waiting.min(most)).collect();
+                    let rows = self.drain(&mut inner, most);
                     if !inner.rows.is_empty() {
                         self.arrived.notify_one();
                     }
@@ -181,6 +202,20 @@ impl OutcomeQueue {
                 self.arrived.notified().await;
             }
         }
+    }
+
+    /// Takes up to `most` outcomes; beyond the near size only as many as their texts leave a statement small.
+    fn drain(&self, inner: &mut Inner, most: usize) -> Vec<DecidedRow> {
+        let mut bytes = 0;
+        let mut taken = 0;
+        for row in inner.rows.iter().take(most) {
+            bytes += row.bytes();
+            if taken >= self.sizes.near && bytes > DISTANT_BYTES {
+                break;
+            }
+            taken += 1;
+        }
+        inner.rows.drain(..taken).collect()
     }
 
     /// Closes the queue: settlers take what is left, then end.
@@ -211,3 +246,6 @@ impl Lingers {
         over
     }
 }
+
+#[cfg(test)]
+mod tests;

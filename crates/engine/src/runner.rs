@@ -21,7 +21,7 @@ use crate::first_breaks::FirstBreaks;
 use crate::lane::Lane;
 use crate::missing_acks::MissingAcks;
 use crate::observed::{ObservedStore, ObservedTransport, PendingCalls};
-use crate::outcomes::{DecidedRow, OutcomeQueue};
+use crate::outcomes::{DecidedRow, OutcomeQueue, SettleSizes};
 use crate::refused::{self, RefusedOutcomes};
 use crate::retry_timer::RetryTimer;
 use crate::room::Room;
@@ -106,7 +106,11 @@ impl Runner {
         let transport: Arc<dyn Transport> =
             Arc::new(ObservedTransport::new(&lane.name, Arc::clone(&lane.transport)));
         let claim_size = ClaimSize::new(&lane.limits);
-        let outcomes = OutcomeQueue::new(store.capabilities().settle_batch);
+        let settles = store.capabilities();
+        let outcomes = OutcomeQueue::new(SettleSizes {
+            near: settles.settle_batch,
+            distant: settles.settle_batch_distant,
+        });
         let workers = workers(&lane, &*transport);
         let bounded_room = bounded_room(&lane, &*transport);
         // Where clients share the deliveries, a prepared call would occupy a share of them.

@@ -19,7 +19,7 @@ const LINGER: Duration = Duration::from_millis(3);
 
 /// Settles until the lane has drained.
 pub(crate) async fn run(runner: Arc<Runner>) {
-    while let Some(decided) = runner.outcomes.take(LINGER).await {
+    while let Some(decided) = runner.outcomes.take(LINGER, || runner.round_trip.is_distant()).await {
         settle(&runner, decided).await;
     }
 }

@@ -256,6 +256,7 @@ pub struct FaultyStore {
     pub failing_extension: AtomicUsize,
     pub loads: AtomicUsize,
     pub claims: AtomicUsize,
+    pub due_queries: AtomicUsize,
     /// The number of claims that are committed but whose answers are lost.
     pub loses_claims: AtomicUsize,
     pub releases: AtomicUsize,
@@ -284,6 +285,7 @@ impl FaultyStore {
             failing_extension: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
             claims: AtomicUsize::new(0),
+            due_queries: AtomicUsize::new(0),
             loses_claims: AtomicUsize::new(0),
             releases: AtomicUsize::new(0),
             failing_releases: AtomicUsize::new(0),
@@ -394,6 +396,7 @@ impl Store for FaultyStore {
         self.inner.purge(limit).await
     }
     async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        self.due_queries.fetch_add(1, SeqCst);
         self.answer()?;
         self.inner.next_due().await
     }

@@ -1,6 +1,7 @@
 //! The loop itself: every row ends in the state, and with the attempts, that the contract defines.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use postrider_engine::{Engine, Health};
@@ -27,6 +28,24 @@ async fn delivers_every_row_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lane_that_is_woken_again_soon_does_not_ask_when_the_next_row_is_due() {
+    let (table, transport) = (table(), Arc::new(Scripted::delivers()));
+    let store = Arc::new(FaultyStore::new(&table, "worker-1"));
+    let engine = Engine::new(Arc::new(NoJitter));
+    engine.start(lane(Arc::clone(&store) as _, Arc::clone(&transport) as Arc<dyn Transport>, limits()));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let before = store.due_queries.load(SeqCst);
+    assert!(before > 0, "an idle lane asks, so that it claims a row when it falls due");
+    for id in 1..=100 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        table.insert(mail(&table, id));
+    }
+    until("all sent", MINUTE, || count(&table, "sent") == 100).await;
+    let asked = store.due_queries.load(SeqCst) - before;
+    assert!(asked < 10, "{asked} queries for 100 rows");
+}
+
+#[tokio::test(start_paused = true)]
 async fn holds_no_more_rows_and_deliveries_than_its_limits() {
     let table = table();
     fill(&table, 300);
@@ -37,7 +56,7 @@ async fn holds_no_more_rows_and_deliveries_than_its_limits() {
         assert!(count(&table, "dispatching") <= limits().max_held);
     }
     until("all sent", MINUTE, || count(&table, "sent") == 300).await;
-    assert_eq!(transport.most_at_once.load(std::sync::atomic::Ordering::SeqCst), limits().concurrency);
+    assert_eq!(transport.most_at_once.load(SeqCst), limits().concurrency);
     drop(engine);
 }
 
@@ -132,7 +151,7 @@ async fn a_large_row_is_loaded_later_and_one_over_the_limit_is_not_loaded() {
     engine.start(lane(store.clone(), Arc::clone(&transport) as Arc<dyn Transport>, limits()));
     until("both settled", MINUTE, || count(&table, "sent") == 1 && count(&table, "failed") == 1).await;
     assert!(text(&table, 2, "last_error").expect("a reason").contains("too large"));
-    assert_eq!(store.loads.load(std::sync::atomic::Ordering::SeqCst), 1);
+    assert_eq!(store.loads.load(SeqCst), 1);
 }
 
 /// Inserts rows that are too large for a claim.
@@ -156,7 +175,7 @@ async fn large_rows_are_loaded_several_in_one_call() {
     let engine = Engine::new(Arc::new(NoJitter));
     engine.start(lane(store.clone(), Arc::clone(&transport) as Arc<dyn Transport>, limits()));
     until("all are sent", MINUTE, || count(&table, "sent") == 100).await;
-    let loads = store.loads.load(std::sync::atomic::Ordering::SeqCst);
+    let loads = store.loads.load(SeqCst);
     assert!(loads < 50, "{loads} calls for 100 rows");
 }
 
