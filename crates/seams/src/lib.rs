@@ -27,6 +27,7 @@ pub mod store;
 pub mod suppression;
 pub mod tcp;
 pub mod transport;
+pub mod wake_ups;
 
 pub use clock::ClockOffset;
 pub use composer::Composer;
@@ -47,6 +48,7 @@ pub use secret::{Secret, Secrets};
 pub use store::Store;
 pub use suppression::{Suppression, Suppressions};
 pub use transport::Transport;
+pub use wake_ups::{WakeUp, WakeUps};
 
 /// A table on one database as one stage uses it: what the binary passes to the engine and the console.
 pub trait Backend: Store + Inspect + Migrate {}

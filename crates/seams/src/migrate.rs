@@ -7,7 +7,8 @@ use crate::store::Error;
 /// The optional parts to create.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MigrateOptions {
-    /// Whether to create the notification trigger, one per statement (PostgreSQL only; default false).
+    /// Whether to create the notification trigger, one per statement (PostgreSQL only; default false, while
+    /// `postrider migrate` creates it unless it has `--no-notify`).
     pub notify: bool,
     /// Whether to create indexes for searches by key, recipient or group (default false).
     pub search: bool,

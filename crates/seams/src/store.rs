@@ -60,6 +60,8 @@ pub struct Capabilities {
     pub settlers: usize,
     /// The maximum number of rows that one settle handles efficiently.
     pub settle_batch: usize,
+    /// The same while the database is distant: larger transactions cost less than more round trips.
+    pub settle_batch_distant: usize,
     /// The duration of a lease on this table; `extend_every` is the time between two extensions.
     pub lease: Duration,
     pub extend_every: Duration,

@@ -143,6 +143,7 @@ impl Store for DynamoStore {
             claimers: 1,
             settlers: 4,
             settle_batch: SETTLE_BATCH,
+            settle_batch_distant: SETTLE_BATCH,
             lease,
             extend_every: lease / 3,
             recipient_results: self.contract.stores_recipients_on(Transition::Retry),

@@ -88,6 +88,7 @@ impl Store for MemoryStore {
             claimers: 1,
             settlers: 1,
             settle_batch: 500,
+            settle_batch_distant: 2000,
             lease,
             extend_every: lease / 3,
             recipient_results: self.contract().stores_recipients_on(Transition::Retry),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::Contract;
+use postrider_seams::WakeUps;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::driver::Driver as _;
 use postrider_sql::driver::pool::{Limits, Pool};
@@ -80,6 +81,7 @@ pub struct Database {
     pub(crate) pool: Pool<Connector>,
     /// The worker's id, unique for each opened table: distinguishes the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
+    pub(crate) wake_ups: WakeUps,
     pub(crate) place: DatabaseAddress,
     /// Time limit of a call.
     pub(crate) deadline: Duration,
@@ -105,7 +107,8 @@ impl Database {
         };
         let pool = Pool::new(Connector::new(options, deadline, long_deadline), limits);
         let instance = bind::instance_id().into();
-        Ok(Self { pool, instance, place, deadline, long_deadline, connections })
+        let wake_ups = WakeUps::default();
+        Ok(Self { pool, instance, wake_ups, place, deadline, long_deadline, connections })
     }
 
     /// Opens a contract's table for one stage: reads its columns and renders its statements. `lane` names the lane in
@@ -122,7 +125,8 @@ impl Database {
         })?;
         let migration = Migration::new(self.clone(), contract);
         let database = Self { instance: bind::instance_id().into(), ..self.clone() };
-        Ok(Arc::new(SqlStore(MysqlTable { database, opened, migration })))
+        let wake_up = self.wake_ups.subscribe(&opened.contract.table.name);
+        Ok(Arc::new(SqlStore(MysqlTable { database, opened, wake_up, migration })))
     }
 
     /// Opens a contract for `migrate`, whether or not its table exists.

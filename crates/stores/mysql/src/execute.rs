@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use postrider_seams::WakeUps;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
@@ -32,6 +33,10 @@ impl Driver for Database {
 
     fn with_long_deadline(&self) -> Self {
         Self { deadline: self.long_deadline, ..self.clone() }
+    }
+
+    fn wake_ups(&self) -> &WakeUps {
+        &self.wake_ups
     }
 
     fn pool(&self, _: Access) -> &Pool<Connector> {

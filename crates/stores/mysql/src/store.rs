@@ -1,10 +1,10 @@
 //! The store of a lane on MySQL or MariaDB: the table, and what is specific to this database.
 
+use postrider_seams::WakeUp;
 use postrider_seams::inspect::Finding;
 use postrider_seams::store::Error;
 use postrider_sql::open_table::OpenTable;
 use postrider_sql::store::{SqlStore, SqlTable, TableParts};
-use tokio::time::Instant;
 
 use crate::connect::Database;
 use crate::migrate::Migration;
@@ -12,10 +12,11 @@ use crate::migrate::Migration;
 /// One contract's table on MySQL or MariaDB, for one stage.
 pub type MysqlStore = SqlStore<MysqlTable>;
 
-/// The MySQL part of a store: connections, rendered statements and migration of one table.
+/// The MySQL part of a store: connections, rendered statements, wake-ups and migration of one table.
 pub struct MysqlTable {
     pub(crate) database: Database,
     pub(crate) opened: OpenTable,
+    pub(crate) wake_up: WakeUp,
     pub(crate) migration: Migration,
 }
 
@@ -35,9 +36,9 @@ impl SqlTable for MysqlTable {
         false
     }
 
-    async fn wake(&self, deadline: Instant) {
-        // MySQL has no notifications: the poll interval is the latency.
-        tokio::time::sleep_until(deadline).await;
+    /// MySQL has no notifications: the poll interval is the latency of rows that another process writes.
+    fn wake_up(&self) -> &WakeUp {
+        &self.wake_up
     }
 
     async fn findings(&self) -> Result<Vec<Finding>, Error> {

@@ -28,6 +28,7 @@ impl MysqlTable {
             write_refusal: self.opened.write_refusal(&self.database).await,
             claim_plan: self.claim_plan().await?,
             missing: self.migration.missing(MigrateOptions::default()).await?,
+            unneeded: self.migration.unneeded().await?,
             duplicates: self.opened.duplicates(&patient).await?,
             unknown_states: self.opened.unknown_states(&patient).await?,
             waking: Waking::Polls,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::Contract;
+use postrider_seams::WakeUps;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::driver::Driver as _;
 use postrider_sql::driver::pool::{Limits, Pool};
@@ -85,6 +86,7 @@ pub struct Database {
     pub(crate) listen: Option<PgConnectOptions>,
     /// The worker's id, unique for each opened table: distinguishes the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
+    pub(crate) wake_ups: WakeUps,
     pub(crate) place: DatabaseAddress,
     /// Time limit of a call.
     pub(crate) deadline: Duration,
@@ -114,7 +116,8 @@ impl Database {
         };
         let instance = bind::instance_id().into();
         let pool = Pool::new(connector, limits);
-        Ok(Self { pool, listen, instance, place, deadline, long_deadline, connections })
+        let wake_ups = WakeUps::default();
+        Ok(Self { pool, listen, instance, wake_ups, place, deadline, long_deadline, connections })
     }
 
     /// Opens a contract's table for one stage: reads its columns and renders its statements. `lane` names the lane in

@@ -53,13 +53,23 @@ impl Alter for Database {
                     // Another process has created it in the meantime: table, column, index, trigger.
                     Some("42P07" | "42701" | "42710") => {}
                     Some("23505") => ran.push(migrate::not_made(&statement)),
-                    _ => return Err(failed(cause)),
+                    _ => return Err(hinted(failed(cause), &statement)),
                 },
             }
         }
         connection.close().await.map_err(failed)?;
         Ok(ran)
     }
+}
+
+/// Names the option to do without the trigger, which needs more rights than the other statements.
+fn hinted(mut error: Error, statement: &str) -> Error {
+    if statement.contains("$postrider$") {
+        error.message.push_str(
+            "; the trigger only wakes workers sooner: `postrider migrate --no-notify` leaves it out",
+        );
+    }
+    error
 }
 
 async fn run_one(connection: &mut PgConnection, statement: &str) -> Result<(), sqlx::Error> {

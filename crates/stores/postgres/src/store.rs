@@ -1,5 +1,6 @@
 //! The store of a lane on PostgreSQL: the table, and what is specific to this database.
 
+use postrider_seams::WakeUp;
 use postrider_seams::inspect::Finding;
 use postrider_seams::store::Error;
 use postrider_sql::open_table::OpenTable;
@@ -35,6 +36,10 @@ impl SqlTable for PostgresTable {
 
     fn notifies(&self) -> bool {
         self.waker.notifies()
+    }
+
+    fn wake_up(&self) -> &WakeUp {
+        self.waker.wake_up()
     }
 
     async fn wake(&self, deadline: Instant) {

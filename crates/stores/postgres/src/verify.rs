@@ -36,6 +36,7 @@ impl PostgresTable {
             write_refusal: self.opened.write_refusal(&self.database).await,
             claim_plan: self.claim_scan().await?.into(),
             missing: self.migration.missing(MigrateOptions::default()).await?,
+            unneeded: self.migration.unneeded().await?,
             duplicates: self.opened.duplicates(&patient).await?,
             unknown_states: self.opened.unknown_states(&patient).await?,
             waking: self.waker.waking(),

@@ -1,16 +1,16 @@
-//! Wakes a lane when rows are written, by LISTEN/NOTIFY. Without the notification trigger, or behind a transaction
-//! pooler, the lane only polls.
+//! Wakes a lane when rows are written: by this process, or by another one and reported by LISTEN/NOTIFY. Without the
+//! notification trigger, or behind a transaction pooler, rows of other processes are found by polling.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::Contract;
+use postrider_seams::WakeUp;
 use postrider_seams::store::Error;
 use postrider_sql::ddl;
 use postrider_sql::driver::errors::DriverErrors as _;
 use postrider_sql::verify::Waking;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use tokio::sync::{Notify, OnceCell};
+use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -35,7 +35,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The wake-ups of one lane.
 pub struct RowNotifier {
-    written: Arc<Notify>,
+    wake_up: WakeUp,
     listens: Option<ListenOptions>,
     waking: Waking,
     listener: OnceCell<Listener>,
@@ -69,7 +69,8 @@ impl RowNotifier {
         let listens = options
             .filter(|_| is_there)
             .map(|options| ListenOptions { options, channel: ddl::channel(contract) });
-        Ok(Self { written: Arc::default(), listens, waking, listener: OnceCell::new() })
+        let wake_up = database.wake_ups.subscribe(&contract.table.name);
+        Ok(Self { wake_up, listens, waking, listener: OnceCell::new() })
     }
 
     /// Whether notifications wake the lane, so that it need not rely on polling.
@@ -82,25 +83,31 @@ impl RowNotifier {
         self.waking
     }
 
+    /// Returns the lane's wake-ups.
+    pub fn wake_up(&self) -> &WakeUp {
+        &self.wake_up
+    }
+
     /// Returns when rows were written, or at the deadline. A notification between two waits ends the next one.
     pub async fn wait(&self, deadline: Instant) {
         if let Some(listens) = &self.listens {
             // The first wait starts the listener: a store that never waits needs no connection for it.
-            self.listener.get_or_init(|| async { listens.start(self.written.clone()) }).await;
+            self.listener.get_or_init(|| async { listens.start(self.wake_up.handle()) }).await;
         }
         tokio::select! {
-            () = self.written.notified() => {}
+            biased;
+            () = self.wake_up.woken() => {}
             () = tokio::time::sleep_until(deadline) => {}
         }
     }
 }
 
 impl ListenOptions {
-    fn start(&self, written: Arc<Notify>) -> Listener {
+    fn start(&self, lane: WakeUp) -> Listener {
         let (options, channel) = (self.options.clone(), self.channel.clone());
         Listener(tokio::spawn(async move {
             loop {
-                if let Err(cause) = listen(&options, &channel, &written).await {
+                if let Err(cause) = listen(&options, &channel, &lane).await {
                     tracing::debug!(%cause, channel, "listening was cut; polling goes on");
                 }
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -117,7 +124,7 @@ fn listening(database: &Database) -> Option<PgConnectOptions> {
 }
 
 /// ListenOptions until the connection is lost. A silent connection is tested periodically: a dead peer sends nothing.
-async fn listen(options: &PgConnectOptions, channel: &str, written: &Notify) -> Result<(), sqlx::Error> {
+async fn listen(options: &PgConnectOptions, channel: &str, lane: &WakeUp) -> Result<(), sqlx::Error> {
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .max_lifetime(None)
@@ -130,7 +137,7 @@ async fn listen(options: &PgConnectOptions, channel: &str, written: &Notify) -> 
     in_time(listener.listen(channel)).await?;
     loop {
         // Rows written before we listened count as a notification too.
-        written.notify_one();
+        lane.wake();
         loop {
             match tokio::time::timeout(KEEPALIVE_INTERVAL, listener.try_recv()).await {
                 Ok(Ok(Some(_))) => break,

@@ -3,6 +3,7 @@
 //!
 //! Must not: drop, rewrite or narrow anything. It only adds.
 
+pub mod former;
 mod group;
 mod index;
 pub mod migrate;
@@ -42,7 +43,10 @@ pub fn create(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Erro
     };
     let mut statements = reference::statements(contract, dialect);
     let shape = added(contract, dialect, shape, &mut statements)?;
-    statements.extend(needed::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
+    let own = reference::indexes(contract, dialect);
+    let needed = needed::needed(contract, dialect, &shape)?.into_iter();
+    let lacking = needed.filter(|needed| !own.iter().any(|index| index.serves(&needed.index)));
+    statements.extend(lacking.map(|index| index.create));
     Ok(statements)
 }
 

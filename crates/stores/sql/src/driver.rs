@@ -17,6 +17,7 @@ mod script;
 use std::ops::DerefMut;
 use std::time::Duration;
 
+use postrider_seams::WakeUps;
 use postrider_seams::store::Error;
 
 pub use retry::{Retries, Retry};
@@ -51,6 +52,9 @@ pub trait Driver: Clone + Send + Sync + 'static {
     /// Returns the same database for calls that may take long: maintenance and operators' calls.
     #[must_use]
     fn with_long_deadline(&self) -> Self;
+
+    /// Returns the lanes of this process on this database, to wake them. Clones of the database share them.
+    fn wake_ups(&self) -> &WakeUps;
 
     /// Returns the connections for reads or for writes.
     fn pool(&self, access: Access) -> &Pool<Self::Connect>;

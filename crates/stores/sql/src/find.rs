@@ -1,5 +1,6 @@
 //! Runs the queries of operators: searches, pages, one row, its history, its place in group and pool, previews.
 
+pub(crate) mod bounds;
 mod search;
 mod statements;
 
@@ -7,18 +8,22 @@ use std::collections::BTreeMap;
 
 use postrider_contract::ColumnRole;
 use postrider_seams::inspect::{
-    HistoryEntry, Matching, OperatorAction, Page, PoolStanding, Preview, Query, RowPosition, RowView,
-    SearchBy, Searchable, SelectedRows,
+    COUNT_LIMIT, HistoryEntry, Matching, OperatorAction, Page, PoolStanding, Preview, Query, RowPosition,
+    RowView, SearchBy, Searchable, SelectedRows,
 };
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 
+use self::bounds::Within;
 use self::search::SearchScope;
 use crate::Dialect;
 use crate::bind;
 use crate::driver::execute::{Execute, Statement};
 use crate::open_table::{OpenTable, taken_text};
 use crate::render::table::Table;
+
+/// Maximum number of parts of a table that a page reads until it has a row.
+const PARTS: usize = 8;
 
 impl OpenTable {
     pub(crate) fn table(&self, dialect: Dialect) -> Table<'_> {
@@ -56,14 +61,57 @@ impl OpenTable {
         {
             return Err(crate::inspect::not_searched(&self.contract.name, search.by.name()));
         }
-        let Some(statement) = table.page(query) else {
-            return Ok(Page { rows: Vec::new(), next: None, note: None });
+        let mut query = query.clone();
+        for _ in 1..PARTS {
+            let (page, read_to) = self.part(on, &table, &query).await?;
+            match read_to {
+                Some(_) if page.rows.is_empty() => query.after = read_to,
+                _ => return Ok(page),
+            }
+        }
+        Ok(self.part(on, &table, &query).await?.0)
+    }
+
+    /// Returns a page, and the key to which it has read if it has read only a part of the table.
+    async fn part(
+        &self,
+        on: &dyn Execute,
+        table: &Table<'_>,
+        query: &Query,
+    ) -> Result<(Page, Option<String>), Error> {
+        let within = self.within(on, table, query).await?;
+        let Some(statement) = table.page(query, &within) else {
+            return Ok((Page { rows: Vec::new(), next: None, note: None }, None));
         };
         let rows = asked(on, "list rows", statement).await?;
-        let rows: Vec<RowView> = rows.into_iter().map(|row| viewed(&table, query.brief, row)).collect();
-        let full = rows.len() >= query.limit as usize;
-        let next = rows.last().filter(|_| full).map(|row| row.id.clone());
-        Ok(Page { rows, next, note: note(&table, query) })
+        let rows: Vec<RowView> = rows.into_iter().map(|row| viewed(table, query.brief, row)).collect();
+        let note = note(table, query);
+        if rows.len() >= query.limit as usize {
+            let next = rows.last().map(|row| row.id.clone());
+            return Ok((Page { rows, next, note }, None));
+        }
+        match within {
+            Within::From(last) if query.search.is_none() => {
+                let note = Some("Only a part of the table was read; the next page reads on.".to_owned());
+                Ok((Page { rows, next: Some(last.clone()), note }, Some(last)))
+            }
+            _ => Ok((Page { rows, next: None, note }, None)),
+        }
+    }
+
+    /// Decides which rows a page reads.
+    async fn within(&self, on: &dyn Execute, table: &Table<'_>, query: &Query) -> Result<Within, Error> {
+        let Some(state) = table.state_by_key(query) else { return Ok(Within::Index) };
+        let ready = table.of_ready_state(state).filter(|_| query.search.is_none());
+        if let Some(ready) = ready
+            && first_cell(asked(on, "count ready rows", ready.few_ready()).await?)
+                .is_some_and(|rows| bind::count(&rows) <= COUNT_LIMIT)
+        {
+            return Ok(Within::FewReady);
+        }
+        let Some(statement) = table.last_key(query) else { return Ok(Within::Index) };
+        let last = first_cell(asked(on, "find the last row of a page", statement).await?);
+        Ok(last.and_then(taken_text).map_or(Within::Index, Within::From))
     }
 
     /// Returns a row with all its columns; `None` if no row has this key.
@@ -95,13 +143,13 @@ impl OpenTable {
     pub async fn standing(&self, on: &dyn Execute, row: &RowView) -> Result<RowPosition, Error> {
         let table = self.table(on.dialect());
         let mut standing = RowPosition::default();
-        let first = |rows: Vec<Vec<Value>>| rows.into_iter().next().and_then(|row| row.into_iter().next());
         if let Some(statement) = table.group_of(&row.id)
-            && let Some(group) = first(asked(on, "find a row's group", statement).await?).and_then(taken_text)
+            && let Some(group) =
+                first_cell(asked(on, "find a row's group", statement).await?).and_then(taken_text)
             && let Some(statement) = table.head_of(&group)
         {
             let head =
-                first(asked(on, "find the first row of a group", statement).await?).and_then(taken_text);
+                first_cell(asked(on, "find the first row of a group", statement).await?).and_then(taken_text);
             standing.behind = head.filter(|head| *head != row.id);
         }
         let pool = self.contract.column(ColumnRole::Pool).and_then(|column| row.column(column));
@@ -160,6 +208,10 @@ fn viewed(table: &Table<'_>, brief: bool, row: Vec<Value>) -> RowView {
     let names = table.view_columns(brief);
     let columns = names.into_iter().map(|name| (name.to_owned(), taken_text(next()))).collect();
     RowView { id, state, columns, times, due_in, read_at }
+}
+
+fn first_cell(rows: Vec<Vec<Value>>) -> Option<Value> {
+    rows.into_iter().next().and_then(|row| row.into_iter().next())
 }
 
 async fn asked(on: &dyn Execute, doing: &str, statement: Statement) -> Result<Vec<Vec<Value>>, Error> {

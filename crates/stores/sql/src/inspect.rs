@@ -1,8 +1,9 @@
 //! Runs the actions of operators: counts, requeue, cancel, release, lag.
 
+pub(crate) mod census;
 pub(crate) mod statements;
 
-use postrider_seams::inspect::{COUNT_LIMIT, Lag, SelectedRows, StateCount};
+use postrider_seams::inspect::{Lag, SelectedRows, StateCount};
 use postrider_seams::row::RowId;
 use postrider_seams::store::{Class, Error};
 
@@ -17,12 +18,8 @@ impl OpenTable {
     pub async fn count_by_state(&self, on: &impl Driver) -> Result<Vec<StateCount>, Error> {
         let mut counts = Vec::with_capacity(self.statements.inspect.census.len());
         for (state, script) in &self.statements.inspect.census {
-            let rows = on.fetch("count rows", script, ()).await?.pop().unwrap_or(0);
-            counts.push(StateCount {
-                state: state.clone(),
-                rows: rows.min(COUNT_LIMIT),
-                more: rows > COUNT_LIMIT,
-            });
+            let count = on.fetch("count rows", script, ()).await?.pop().unwrap_or_default();
+            counts.push(count.of_state(state));
         }
         Ok(counts)
     }

@@ -42,6 +42,9 @@ pub struct OpenTable {
     pub(crate) unanswered: Arc<UnansweredExtensions>,
 }
 
+/// How many batches a distant database settles in one statement.
+const DISTANT_BATCHES: usize = 4;
+
 impl OpenTable {
     /// Resolves the optional columns against the table's shape and renders the program; errs if the table does not fit.
     pub fn new(
@@ -80,6 +83,12 @@ impl OpenTable {
             kept_error: Arc::default(),
             unanswered: Arc::default(),
         })
+    }
+
+    /// The largest number of rows that one statement settles. The engine settles more than [`OpenTable::batch`] rows
+    /// at once only while the database is distant.
+    pub fn settle_batch(&self) -> usize {
+        DISTANT_BATCHES * self.batch
     }
 
     /// Whether recipient results are kept on this transition, in the contract's table or in the internal one.

@@ -6,6 +6,7 @@ mod effect;
 mod history;
 pub(crate) mod ident;
 pub(crate) mod moves;
+pub(crate) mod rare;
 pub(crate) mod step_builder;
 pub(crate) mod table;
 mod takeover;

@@ -73,7 +73,7 @@ impl OpenTable {
         if !(0..moves.len()).any(tried) {
             return Ok(());
         }
-        let groups = group(late, moves, tried, self.batch).unwrap_or_default();
+        let groups = group(late, moves, tried, self.settle_batch()).unwrap_or_default();
         for group in groups {
             settle_group(on, group.script, moves, &group.members).await?;
         }
@@ -85,7 +85,7 @@ impl OpenTable {
         moves: &[Settlement],
         which: impl Fn(usize) -> bool,
     ) -> Result<Vec<SettleBatch<'_>>, Error> {
-        group(&self.statements.settle, moves, which, self.batch).map_err(|transition| {
+        group(&self.statements.settle, moves, which, self.settle_batch()).map_err(|transition| {
             let (contract, stage) = (&self.contract.name, &self.stage.name);
             Error::new(
                 Class::Permanent,

@@ -13,6 +13,7 @@ use postrider_seams::inspect::{
 use postrider_seams::migrate::{Migrate, MigrateOptions};
 use postrider_seams::row::{ClaimedRow, Detail, Fields, Lease, RowId};
 use postrider_seams::store::{Capabilities, Error, LeaseResult, Reclaimed, Settlement, Store, SweepKind};
+use postrider_seams::wake_ups::WakeUp;
 use tokio::time::Instant;
 
 use crate::driver::Driver;
@@ -32,8 +33,19 @@ pub trait SqlTable: Send + Sync {
     /// Whether a new row ends [`SqlTable::wake`].
     fn notifies(&self) -> bool;
 
+    /// Returns the wake-ups of this lane.
+    fn wake_up(&self) -> &WakeUp;
+
     /// Returns when there may be new rows, or at the deadline.
-    fn wake(&self, deadline: Instant) -> impl Future<Output = ()> + Send;
+    fn wake(&self, deadline: Instant) -> impl Future<Output = ()> + Send {
+        async move {
+            tokio::select! {
+                biased;
+                () = self.wake_up().woken() => {}
+                () = tokio::time::sleep_until(deadline) => {}
+            }
+        }
+    }
 
     /// Returns the findings of `check`.
     fn findings(&self) -> impl Future<Output = Result<Vec<Finding>, Error>> + Send;
@@ -64,6 +76,27 @@ impl<T: SqlTable> SqlStore<T> {
         self.0.parts().database
     }
 
+    /// Wakes the lanes on this table, as `rows` of it became ready.
+    fn wake_lanes(&self, rows: u64) {
+        if rows > 0 {
+            self.database().wake_ups().wake(&self.opened().contract.table.name);
+        }
+    }
+
+    /// Wakes the lanes of the stages that a settle has moved rows to.
+    fn wake_next_stages(&self, moves: &[Settlement], answers: &[LeaseResult]) {
+        let opened = self.opened();
+        let is_ready_elsewhere = |transition| {
+            let target = opened.stage.target(transition);
+            let mut others = opened.contract.stages.iter().filter(|stage| stage.name != opened.stage.name);
+            target.is_some_and(|target| others.any(|stage| stage.ready.contains(&target)))
+        };
+        let mut written = moves.iter().zip(answers).filter(|(_, answer)| **answer == LeaseResult::Held);
+        if written.any(|(settlement, _)| is_ready_elsewhere(settlement.transition)) {
+            self.database().wake_ups().wake_others(&opened.contract.table.name, self.0.wake_up());
+        }
+    }
+
     /// For maintenance and inspection, which may take longer than the calls that move rows.
     fn with_long_deadline(&self) -> T::Database {
         self.database().with_long_deadline()
@@ -80,6 +113,7 @@ impl<T: SqlTable> Store for SqlStore<T> {
             claimers: parallel,
             settlers: parallel,
             settle_batch: self.opened().batch,
+            settle_batch_distant: self.opened().settle_batch(),
             lease,
             extend_every: lease / 3,
             recipient_results: self.opened().recipient_results_on(Transition::Retry),
@@ -107,7 +141,9 @@ impl<T: SqlTable> Store for SqlStore<T> {
     }
 
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
-        self.opened().settle(self.database(), moves).await
+        let answers = self.opened().settle(self.database(), moves).await?;
+        self.wake_next_stages(moves, &answers);
+        Ok(answers)
     }
 
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
@@ -115,15 +151,21 @@ impl<T: SqlTable> Store for SqlStore<T> {
     }
 
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
-        self.opened().reclaim(&self.with_long_deadline(), limit).await
+        let reclaimed = self.opened().reclaim(&self.with_long_deadline(), limit).await?;
+        self.wake_lanes(reclaimed.rows());
+        Ok(reclaimed)
     }
 
     async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
-        self.opened().release_lost_claims(self.database(), held).await
+        let released = self.opened().release_lost_claims(self.database(), held).await?;
+        self.wake_lanes(released);
+        Ok(released)
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
-        self.opened().sweep(&self.with_long_deadline(), sweep, limit).await
+        let moved = self.opened().sweep(&self.with_long_deadline(), sweep, limit).await?;
+        self.wake_lanes(moved);
+        Ok(moved)
     }
 
     async fn purge(&self, limit: u32) -> Result<u64, Error> {
@@ -198,15 +240,22 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
     }
 
     async fn release(&self, which: &SelectedRows) -> Result<u64, Error> {
-        self.opened().release(&self.with_long_deadline(), which).await
+        let released = self.opened().release(&self.with_long_deadline(), which).await?;
+        self.wake_lanes(released);
+        Ok(released)
     }
 
     async fn requeue(&self, which: &SelectedRows) -> Result<u64, Error> {
-        self.opened().requeue(&self.with_long_deadline(), which).await
+        let requeued = self.opened().requeue(&self.with_long_deadline(), which).await?;
+        self.wake_lanes(requeued);
+        Ok(requeued)
     }
 
     async fn cancel(&self, which: &SelectedRows) -> Result<u64, Error> {
-        self.opened().cancel(&self.with_long_deadline(), which).await
+        let cancelled = self.opened().cancel(&self.with_long_deadline(), which).await?;
+        // The rows of a group behind a cancelled one may be ready now.
+        self.wake_lanes(cancelled);
+        Ok(cancelled)
     }
 
     async fn lag(&self) -> Result<Lag, Error> {
@@ -244,13 +293,17 @@ impl<T: SqlTable> Handoff for SqlStore<T> {
     }
 
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
-        self.opened().recall(self.database(), rows).await
+        let recalled = self.opened().recall(self.database(), rows).await?;
+        self.wake_lanes(recalled);
+        Ok(recalled)
     }
 }
 
 #[async_trait]
 impl<T: SqlTable> Produce for SqlStore<T> {
     async fn produce(&self, fields: &Detail) -> Result<String, Error> {
-        self.opened().produce(self.database(), fields).await
+        let id = self.opened().produce(self.database(), fields).await?;
+        self.wake_lanes(1);
+        Ok(id)
     }
 }

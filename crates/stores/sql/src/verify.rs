@@ -15,6 +15,7 @@ use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 
 use self::hazards::Hazards;
 use crate::Dialect;
+use crate::ddl::former::FormerIndex;
 use crate::internal;
 use crate::open_table::OpenTable;
 use crate::settle::recipients::RECIPIENTS;
@@ -33,6 +34,8 @@ pub struct Facts {
     pub claim_plan: ClaimPlan,
     /// Missing DDL, as `migrate` would run it.
     pub missing: Vec<String>,
+    /// Indexes of earlier versions that the contract no longer needs.
+    pub unneeded: Vec<FormerIndex>,
     /// Columns that should be unique, and how many of their values occur more than once among the newest rows.
     pub duplicates: Vec<(String, u64)>,
     /// Sentences about rows in unknown states.
@@ -74,7 +77,7 @@ pub enum Waking {
     /// By polling: the database has no notifications.
     #[default]
     Polls,
-    /// By polling, until `migrate --notify` adds the trigger.
+    /// By polling, until `migrate` adds the trigger.
     NoTrigger,
     /// By polling: notifications do not pass through a transaction pooler.
     BehindPooler { trigger: bool },
@@ -99,6 +102,7 @@ impl OpenTable {
         findings.extend(facts.hazards.findings.iter().cloned());
         findings.push(claim_finding(facts));
         findings.extend(facts.missing.iter().map(|ddl| self.missing_finding(ddl, &facts.declared)));
+        findings.extend(facts.unneeded.iter().map(unneeded_finding));
         findings.extend(self.age_finding(facts));
         findings.extend(self.ageless_finding());
         findings.extend(facts.duplicates.iter().map(|(columns, values)| duplicate_finding(columns, *values)));
@@ -314,6 +318,17 @@ fn claim_finding(facts: &Facts) -> Finding {
             text: format!("the claim reads more rows than it claims: {how}; it slows as the table grows"),
             fix: facts.missing.iter().find(|ddl| ddl.contains("INDEX")).cloned(),
         },
+    }
+}
+
+fn unneeded_finding(index: &FormerIndex) -> Finding {
+    Finding {
+        level: Level::Warning,
+        text: format!(
+            "the index {} of an earlier version is no longer needed, and every write of a row maintains it",
+            index.name
+        ),
+        fix: Some(index.drop.clone()),
     }
 }
 

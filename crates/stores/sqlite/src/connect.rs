@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::Contract;
+use postrider_seams::WakeUps;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::driver::pool::{Limits, Pool};
 use postrider_sql::open_table::OpenTable;
@@ -56,6 +57,7 @@ pub struct Database {
     pub(crate) watch: Arc<Watch>,
     /// The worker's id, unique for each opened table: distinguishes the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
+    pub(crate) wake_ups: WakeUps,
     pub(crate) place: DatabaseAddress,
     pub(crate) file: Arc<Path>,
     pub(crate) patience: Duration,
@@ -98,6 +100,7 @@ impl Database {
             readers: pool(4, reading.clone()),
             watch: Watch::new(pool(1, reading)),
             instance: bind::instance_id().into(),
+            wake_ups: WakeUps::default(),
             place,
             file,
             patience: settings.patience,
@@ -116,7 +119,8 @@ impl Database {
             Error::new(Class::Misconfigured, text)
         })?;
         let migration = Migration::new(self.clone(), contract);
-        let waker = RowNotifier::new(Arc::clone(&self.watch));
+        let waker =
+            RowNotifier::new(Arc::clone(&self.watch), self.wake_ups.subscribe(&opened.contract.table.name));
         let database = Self { instance: bind::instance_id().into(), ..self.clone() };
         Ok(Arc::new(SqlStore(SqliteTable { database, opened, waker, migration })))
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use postrider_seams::WakeUps;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
@@ -30,6 +31,10 @@ impl Driver for Database {
     /// Returns the same database: every call already has the time that locks of other processes need.
     fn with_long_deadline(&self) -> Self {
         self.clone()
+    }
+
+    fn wake_ups(&self) -> &WakeUps {
+        &self.wake_ups
     }
 
     /// Calls that only read use a reader, and leave the writer free.

@@ -31,6 +31,7 @@ impl SqliteTable {
             write_refusal: self.write_refusal().await,
             claim_plan: self.claim_scan().await?.into(),
             missing: self.migration.missing(MigrateOptions::default()).await?,
+            unneeded: self.migration.unneeded().await?,
             duplicates: self.opened.duplicates(&self.database).await?,
             unknown_states: self.opened.unknown_states(&self.database).await?,
             waking: Waking::AtOnce,
@@ -63,7 +64,7 @@ impl SqliteTable {
             let rows = self.plan("explain the claim", statement).await?;
             let details = rows.iter().filter_map(|row| row.last().and_then(Value::as_text));
             for detail in details {
-                if detail.starts_with("SCAN") && !detail.contains("USING") {
+                if detail.starts_with("SCAN t") && !detail.contains("USING") {
                     return Ok(Some("a scan of the whole table".to_owned()));
                 }
                 if detail.contains("TEMP B-TREE FOR ORDER BY") {

@@ -1,10 +1,11 @@
-//! Wakes lanes: `PRAGMA data_version` changes when another connection, of any process, has committed. Reading it needs
+//! Wakes lanes: what this process has committed wakes them at once, and `PRAGMA data_version` changes when another connection, of any process, has committed. Reading it needs
 //! no lock and no disk access; all lanes of a file share one read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use postrider_seams::WakeUp;
 use postrider_sql::driver::pool::Pool;
 use sqlx::{Executor as _, Row as _};
 use tokio::sync::Mutex;
@@ -64,14 +65,20 @@ impl Watch {
 /// The wake-ups of one lane.
 pub struct RowNotifier {
     watch: Arc<Watch>,
+    wake_up: WakeUp,
     /// The last version that this lane has seen.
     seen: AtomicI64,
 }
 
 impl RowNotifier {
     /// Creates the wake-ups of a lane; its first wait returns at once.
-    pub fn new(watch: Arc<Watch>) -> Self {
-        Self { watch, seen: AtomicI64::new(-1) }
+    pub fn new(watch: Arc<Watch>, wake_up: WakeUp) -> Self {
+        Self { watch, wake_up, seen: AtomicI64::new(-1) }
+    }
+
+    /// Returns the lane's wake-ups.
+    pub fn wake_up(&self) -> &WakeUp {
+        &self.wake_up
     }
 
     /// Returns when any connection has written, or at the deadline: polling alone is sufficient for correctness.
@@ -82,10 +89,14 @@ impl RowNotifier {
                 return;
             }
             let next = read.map_or_else(Instant::now, |read| read.at) + POLL_INTERVAL;
-            if next >= deadline {
-                return tokio::time::sleep_until(deadline).await;
+            tokio::select! {
+                biased;
+                () = self.wake_up.woken() => return,
+                () = tokio::time::sleep_until(next.min(deadline)) => {}
             }
-            tokio::time::sleep_until(next).await;
+            if next >= deadline {
+                return;
+            }
         }
     }
 }

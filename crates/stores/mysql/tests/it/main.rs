@@ -12,3 +12,4 @@ mod plans;
 mod rendered;
 mod server;
 mod values;
+mod wake;

@@ -78,7 +78,7 @@ async fn o08_the_claim_of_groups_reads_its_indexes() {
             let [search, take] = &*scripts.take.script.steps else { panic!("two statements") };
             for (step, indexes) in [
                 (search, ["outbox_publish_order", "outbox_publish_fresh"]),
-                (take, ["outbox_publish_order", "outbox_publish_flight"]),
+                (take, ["outbox_publish_order", "outbox_publish_held"]),
             ] {
                 let plan = plan(&server, step).await;
                 assert!(!plan.contains("Seq Scan on outbox"), "{plan}");
@@ -180,7 +180,7 @@ async fn o08_verify_names_each_missing_index_of_groups_and_prints_it() {
         assert!(!content.iter().any(|finding| finding.text.contains("index outbox_publish")), "{content:?}");
         let order = |finding: &&Finding| finding.text.contains("partition_key keep their order");
         assert!(content.iter().any(|finding| order(&finding)), "{content:?}");
-        for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_flight"] {
+        for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_held"] {
             server.run(&format!("DROP INDEX {index}")).await;
             let findings = store.verify().await.expect("verify");
             let reported = missing(&findings, index).unwrap_or_else(|| panic!("{index}: {findings:?}"));

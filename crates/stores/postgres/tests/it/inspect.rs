@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use postrider_seams::inspect::{Inspect as _, Level, Query, SelectedRows};
+use postrider_seams::Store as _;
+use postrider_seams::inspect::{Finding, Inspect, Level, Order, Query, SelectedRows};
+use postrider_seams::store::SweepKind;
 
 use crate::server::{claim, with_database};
 
@@ -124,7 +126,7 @@ async fn verify_has_no_finding_after_migrate_and_names_the_missing_index() {
         let findings = store.verify().await.expect("verify");
         assert!(findings.iter().all(|finding| finding.level != Level::Error), "{findings:?}");
         assert!(findings.iter().any(|finding| finding.text.contains("SKIP LOCKED")), "{findings:?}");
-        let scans = |finding: &&postrider_seams::inspect::Finding| finding.text.contains("claim reads");
+        let scans = |finding: &&Finding| finding.text.contains("claim reads");
         assert!(findings.iter().find(scans).is_none_or(|finding| finding.level == Level::Ok), "{findings:?}");
         server
             .run(
@@ -137,6 +139,79 @@ async fn verify_has_no_finding_after_migrate_and_names_the_missing_index() {
         let fix = findings.iter().find(|finding| finding.level == Level::Warning && finding.fix.is_some());
         let fix = fix.expect("a warning with its remedy").fix.clone().expect("DDL");
         assert!(fix.contains("CREATE INDEX"), "{fix}");
+    })
+    .await;
+}
+
+/// Ids of the rows of each page.
+async fn pages(store: &impl Inspect, state: &str, order: Order) -> Vec<Vec<i64>> {
+    let mut query = Query { state: Some(state.into()), limit: 4, order, ..Query::default() };
+    let mut pages = Vec::new();
+    loop {
+        let page = store.list(&query).await.expect("a page");
+        pages.push(page.rows.iter().map(|row| row.id.parse().expect("a number")).collect());
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return pages,
+        }
+    }
+}
+
+/// The count of a state, and whether there may be more rows.
+async fn counted(store: &impl Inspect, state: &str) -> (u64, bool) {
+    let counts = store.count_by_state().await.expect("census");
+    let count = counts.into_iter().find(|count| count.state == state).expect("listed");
+    (count.rows, count.more)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_without_an_index_is_read_in_parts_and_completely() {
+    with_database(|server| async move {
+        let store = server.mail_store().await;
+        server.insert_mails(120_000).await;
+        // Six delivered rows behind a backlog, and a few failed and spent ones.
+        server.run("UPDATE mail_outbox SET status = 'sent' WHERE id <= 6").await;
+        server.run("UPDATE mail_outbox SET status = 'failed' WHERE id IN (50, 60000)").await;
+        server.run("UPDATE mail_outbox SET retry_count = 5 WHERE id = 70").await;
+        server.run("VACUUM ANALYZE mail_outbox").await;
+        let newest: [&[i64]; 2] = [&[6, 5, 4, 3], &[2, 1]];
+        assert_eq!(pages(&*store, "sent", Order::Newest).await, newest);
+        // The second page reads a part of the table, and the third the rest.
+        let oldest: [&[i64]; 3] = [&[1, 2, 3, 4], &[5, 6], &[]];
+        assert_eq!(pages(&*store, "sent", Order::Oldest).await, oldest);
+        assert_eq!(pages(&*store, "failed", Order::Newest).await, [[60_000, 50]]);
+        let query = Query { state: Some("queued".into()), limit: 4, ..Query::default() };
+        let queued = store.list(&query).await.expect("a page");
+        assert_eq!(queued.rows.first().map(|row| row.id.as_str()), Some("120000"));
+        assert_eq!(counted(&*store, "failed").await, (2, false), "the index of rare rows has all of them");
+        assert_eq!(counted(&*store, "sent").await, (6, true), "50,000 rows were read: there may be more");
+        assert_eq!(store.sweep(SweepKind::Exhausted, 10).await.expect("sweep"), 1);
+        assert_eq!(counted(&*store, "failed").await, (3, false));
+        // Few ready rows are found by the claim's index, wherever they are.
+        server.run("UPDATE mail_outbox SET status = 'sent' WHERE id > 10").await;
+        let few: [&[i64]; 2] = [&[10, 9, 8, 7], &[]];
+        assert_eq!(pages(&*store, "queued", Order::Newest).await, few);
+        assert_eq!(counted(&*store, "queued").await, (4, false));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_of_an_earlier_version_is_named_with_its_drop() {
+    with_database(|server| async move {
+        let store = server.mail_store().await;
+        let unneeded = |findings: Vec<Finding>| {
+            let named = findings.into_iter().filter(|finding| finding.text.contains("no longer needed"));
+            named.map(|finding| finding.fix.expect("with its drop")).collect::<Vec<_>>()
+        };
+        assert_eq!(unneeded(store.verify().await.expect("verify")), Vec::<String>::new());
+        let states = "CREATE INDEX mail_outbox_queued_state ON mail_outbox (id) WHERE status = 'queued'";
+        server.run(states).await;
+        server.run("CREATE INDEX their_own ON mail_outbox (id) WHERE status = 'queued'").await;
+        let drop = unneeded(store.verify().await.expect("verify"));
+        assert_eq!(drop, ["DROP INDEX CONCURRENTLY \"mail_outbox_queued_state\""]);
+        server.run(&drop[0]).await;
+        assert_eq!(unneeded(store.verify().await.expect("verify")), Vec::<String>::new());
     })
     .await;
 }

@@ -134,7 +134,7 @@ async fn behind_a_transaction_pooler_a_lane_polls_and_check_names_listen_url() {
             assert!(!store.capabilities().notifies, "{mode:?}");
             let said = said_of_waking(&store).await;
             assert!(
-                said.contains("listen_url") && !said.contains("--notify"),
+                said.contains("listen_url") && !said.contains("postrider migrate"),
                 "the trigger is there: {said}"
             );
         }

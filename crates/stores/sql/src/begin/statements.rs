@@ -135,8 +135,10 @@ impl Table<'_> {
         let step = self.contract.lease_move(self.stage, Transition::Released);
         let mut parts = vec![self.in_states(step.from, Lookup::Index), expired.to_owned()];
         parts.extend(self.filter());
-        // MySQL would sort the whole table; every matching row is moved sooner or later.
-        let order = self.horizon().filter(|_| self.dialect != Dialect::Mysql);
+        // MySQL would sort the whole table, and the index of rows in flight has another order; every matching row is
+        // moved sooner or later.
+        let sorted = self.dialect != Dialect::Mysql && !self.has_held_index();
+        let order = self.horizon().filter(|_| sorted);
         let order = order.map(|column| format!("\nORDER BY {}", self.instant(column))).unwrap_or_default();
         let text = format!(
             "SELECT {}\nFROM {} AS t\nWHERE {}{order}\nLIMIT {}",

@@ -1,6 +1,6 @@
 //! Renders count fields: counts of other rows of the same table, for the composer, as subqueries of the join statement.
 
-use postrider_contract::{ColumnRole, CountField};
+use postrider_contract::{ColumnRole, CountField, StateId};
 
 use crate::Dialect;
 use crate::render::condition::Lookup;
@@ -14,7 +14,9 @@ impl Table<'_> {
     }
 
     fn count_field(&self, field: &CountField) -> String {
-        let mut others = vec![self.in_state(field.state, Lookup::Index)];
+        // The first condition follows from the second, but is needed to match the partial index.
+        let mut others: Vec<String> = self.counted_rule().into_iter().collect();
+        others.push(self.in_state(field.state, Lookup::Index));
         others.extend(field.within.iter().map(|(age, since)| {
             format!("{} >= {}", self.instant(since), self.comparable(since, &Shift::back(*age)))
         }));
@@ -38,6 +40,15 @@ impl Table<'_> {
             self.name(),
             conditions.join(" AND ")
         ))
+    }
+
+    /// Returns the condition that the row is in a state that is counted; `None` on MySQL, which has no partial index.
+    pub fn counted_rule(&self) -> Option<String> {
+        let mut states: Vec<StateId> = self.contract.counts.iter().map(|count| count.state).collect();
+        states.sort_unstable();
+        states.dedup();
+        let counts = self.dialect != Dialect::Mysql && !states.is_empty();
+        counts.then(|| self.in_states(&states, Lookup::Index))
     }
 
     /// Returns the database's clock in milliseconds since 1970.

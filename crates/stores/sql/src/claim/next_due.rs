@@ -63,6 +63,10 @@ impl Table<'_> {
             }
         };
         let order = self.due_key().unwrap_or_else(|| self.id());
+        if self.shares_have_order() {
+            let firsts = self.first_of_shares(&self.as_integer(&waits), &conditions, &order);
+            return format!("SELECT min(d.w) AS w FROM ({firsts}) AS d");
+        }
         format!(
             "SELECT {} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {order}\nLIMIT 1",
             self.as_integer(&waits),

@@ -1,10 +1,9 @@
 //! Renders claim, load and join: the statements that claim rows in the contract's order, and read what a composer
 //! needs.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use postrider_contract::{ColumnRole, OnError, StateId, Transition};
+use postrider_contract::{StateId, Transition};
 use postrider_seams::row::{ClaimedRow, Fields, RowId, Value};
 
 use crate::bind::{Ids, Limit, in_order};
@@ -154,8 +153,8 @@ impl Table<'_> {
         }
         let sets = builder.set_list(writes);
         let effects = builder.effect_parts(&[Transition::Claimed], writes);
-        let returned = if effects.is_empty() { self.claim_columns().join(", ") } else { "t.*".to_owned() };
         let columns = builder.layout_columns(writes, Seen::After).join(", ");
+        let returned = self.columns_read_by(&[&columns, &from, &sorted, &effects]);
         let text = format!(
             "WITH pick AS MATERIALIZED (\n{pick}),\nmoved AS (\nUPDATE {} AS t SET {sets}\nWHERE {} = ANY \
              (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM {from}\nORDER BY {sorted}",
@@ -170,33 +169,6 @@ impl Table<'_> {
         let builder = StepBuilder::plain(self);
         let pick = self.ranked_pick(&builder, "");
         self.postgres_moved(builder, &pick, true, writes)
-    }
-
-    /// Returns the columns that the layout and the order read.
-    pub fn claim_columns(&self) -> Vec<String> {
-        let mut names = BTreeSet::from([self.contract.table.id.as_str()]);
-        names.extend(self.fence().into_iter().map(|(_, column)| column));
-        let roles = [
-            ColumnRole::Attempts,
-            ColumnRole::MaxAttempts,
-            ColumnRole::Pool,
-            ColumnRole::Due,
-            ColumnRole::Attempted,
-            ColumnRole::Created,
-        ];
-        names.extend(roles.into_iter().filter_map(|role| self.contract.column(role)));
-        names.extend(self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role)));
-        names.extend(self.stage.retry_rule.column.as_deref());
-        names.extend(self.contract.claim.fair.as_ref().map(|fair| fair.name.as_str()));
-        if let Some(group) = self.group() {
-            names.insert(&group.by);
-            if let OnError::ByColumn { column, .. } = &group.on_error {
-                names.insert(column);
-            }
-        }
-        let message = self.contract.message_columns();
-        names.extend(message.iter().map(|(_, column)| column.as_str()));
-        names.into_iter().map(|name| self.col(name)).collect()
     }
 
     fn mysql_claim(&self, states: &[StateId], writes: &Writes<'_>) -> Script {

@@ -53,6 +53,24 @@ impl Table<'_> {
         Needed { index: Index { name, columns: columns.to_vec(), partial: false }, create }
     }
 
+    /// An index of all rows by these expressions.
+    pub(super) fn keys_index(&self, name: &str, keys: &[String]) -> Needed {
+        let keys: Vec<String> = keys.iter().map(|key| index_key(key)).collect();
+        let plain: Vec<String> = keys.iter().map_while(|key| plain_column(key)).collect();
+        if plain.len() == keys.len() {
+            return self.columns_index(name, &plain);
+        }
+        let name = index_name(&self.contract.table.name, name);
+        let create = format!(
+            "CREATE INDEX IF NOT EXISTS {} ON {} ({})",
+            self.dialect.quoted(&name),
+            table_name(self.contract, self.dialect),
+            keys.join(", ")
+        );
+        // No other index serves instead: its expressions are not known.
+        Needed { index: Index { name, columns: Vec::new(), partial: false }, create }
+    }
+
     pub(super) fn timed_index(&self, name: &str, state: StateId, column: &str) -> Needed {
         match self.dialect {
             Dialect::Mysql => self.mysql_index(name, state, &[(column.to_owned(), false)]),
@@ -126,7 +144,7 @@ fn plain_column(key: &str) -> Option<String> {
 }
 
 /// `table_what`, truncated to the length that every database accepts, with a hash of the full name.
-fn index_name(table: &str, what: &str) -> String {
+pub(super) fn index_name(table: &str, what: &str) -> String {
     let what: String = what.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     ident::bounded(&format!("{table}_{what}"))
 }

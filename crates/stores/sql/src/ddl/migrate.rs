@@ -6,6 +6,7 @@ use postrider_contract::{Columns, Contract};
 use postrider_seams::migrate::{Migrate, MigrateOptions};
 use postrider_seams::store::{Class, Error};
 
+use crate::ddl::former::{self, FormerIndex};
 use crate::ddl::{self, Index};
 use crate::driver::Driver;
 use crate::internal;
@@ -66,6 +67,14 @@ impl<D: Alter> Migration<D> {
         statements.extend(self.database.outdated_internal().await?);
         Ok(statements)
     }
+
+    /// Returns the indexes that an earlier version created and the contract no longer needs.
+    pub async fn unneeded(&self) -> Result<Vec<FormerIndex>, Error> {
+        let found = self.database.found(&self.contract).await?;
+        let Some(shape) = &found.shape else { return Ok(Vec::new()) };
+        let former = former::unneeded(&self.contract, shape, &found.indexes, D::DIALECT);
+        former.map_err(|cause| not_migrated(&self.contract, cause))
+    }
 }
 
 #[async_trait]
@@ -102,14 +111,16 @@ fn missing(
         None => ddl::create(contract, dialect),
         Some(shape) => ddl::missing(contract, shape, &found.indexes, dialect),
     };
-    let mut statements = statements.map_err(|cause| {
-        let text = format!("contract {} can't be migrated: {cause}", contract.name);
-        Error::new(Class::Misconfigured, text).caused_by(cause)
-    })?;
+    let mut statements = statements.map_err(|cause| not_migrated(contract, cause))?;
     if let Some(shape) = found.shape.as_ref().filter(|_| options.search) {
         statements.extend(ddl::search::statements(contract, dialect, shape));
     }
     Ok(statements)
+}
+
+fn not_migrated(contract: &Contract, cause: crate::Error) -> Error {
+    let text = format!("contract {} can't be migrated: {cause}", contract.name);
+    Error::new(Class::Misconfigured, text).caused_by(cause)
 }
 
 /// Returns the statements that create those internal tables that are not `there`.

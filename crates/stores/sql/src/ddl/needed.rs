@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{ClaimedState, ColumnRole, Contract, StateId, Sweep, When};
+use postrider_contract::{ClaimedState, ColumnRole, Condition, Contract, StateId, Sweep, When};
 
 use super::index::{Index, Needed, index_key};
 use crate::groups::order::{live_mark, ordered_mark};
@@ -36,11 +36,11 @@ pub(crate) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         table.share_indexes().into_iter().for_each(|index| add(Some(index)));
         table.group_indexes().into_iter().for_each(|index| add(Some(index)));
         table.queue_indexes().into_iter().for_each(|index| add(Some(index)));
+        add(table.held_index());
         add(table.lease_index());
-        add(table.spent_index());
         table.sweep_indexes().into_iter().for_each(|index| add(Some(index)));
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
-        table.state_indexes().into_iter().for_each(|index| add(Some(index)));
+        add(table.rare_index());
         table.count_indexes().into_iter().for_each(|index| add(Some(index)));
     }
     // An index whose columns start with those of another replaces it.
@@ -63,6 +63,12 @@ impl Table<'_> {
                 order.insert(0, (self.live_column(), false));
             }
             return self.mysql_ready_indexes(&what, &order);
+        }
+        if self.shares_have_order() {
+            return Vec::new();
+        }
+        if let Some(index) = self.common_claim_index() {
+            return vec![index];
         }
         let name = format!("{}_{what}", self.stage.name);
         let keys: Vec<String> =
@@ -92,8 +98,8 @@ impl Table<'_> {
             .collect()
     }
 
-    /// `order`: the group cursor and the runs. `fresh`: new arrivals, and retries that just became due. `flight`: the
-    /// rows of a group that are in flight.
+    /// `order`: the group cursor and the runs. `fresh`: new arrivals, and retries that just became due. `flight`, on
+    /// MySQL: the rows of a group that are in flight.
     fn group_indexes(&self) -> Vec<Needed> {
         let Some(group) = self.group() else { return Vec::new() };
         let (live, ordered) = (live_mark(group), ordered_mark(group));
@@ -112,7 +118,7 @@ impl Table<'_> {
             return needed;
         }
         let by = self.quote(&group.by);
-        let mut keys = vec![by.clone()];
+        let mut keys = vec![by];
         keys.extend(self.group_order(group).iter().map(|key| match key.strip_suffix(" NULLS FIRST") {
             Some(key) => format!("{} NULLS FIRST", index_key(key)),
             None => index_key(key),
@@ -125,14 +131,11 @@ impl Table<'_> {
         let mut keys = vec![index_key(&fresh), self.quote(&self.contract.table.id)];
         keys.dedup();
         needed.push(self.partial_index(&named("fresh", &ordered), &keys, &condition.join(" AND ")));
-        if let Some(flying) = self.is_in_flight() {
-            let condition = format!("{flying} AND {}", self.is_ordered(group));
-            needed.push(self.partial_index(&named("flight", &ordered), &[by], &condition));
-        }
         needed
     }
 
-    /// `share`: the shares, and the rows of each in the order of claims. `pool`: the rows in flight of a pool.
+    /// `share`: the shares, and the rows of each in the order of claims. `held`, on MySQL: the rows in flight, by pool
+    /// and the end of their lease.
     fn share_indexes(&self) -> Vec<Needed> {
         if !self.contract.limits_claims() {
             return Vec::new();
@@ -144,19 +147,72 @@ impl Table<'_> {
             order.extend(self.mysql_order());
             let mut needed = vec![self.mysql_columns_index(&named("share"), order)];
             if let (ClaimedState::State(state), Some(pool)) = (self.stage.claimed, pool) {
-                needed.push(self.mysql_index(&named("pool"), state, &[(pool.to_owned(), false)]));
+                let horizon = self.is_expired().and_then(|_| self.horizon());
+                let keys = std::iter::once(pool).chain(horizon).map(|column| (column.to_owned(), false));
+                needed.push(self.mysql_index(&named("held"), state, &keys.collect::<Vec<_>>()));
             }
             return needed;
         }
         let mark = self.group().map(ordered_mark).unwrap_or_default();
-        let mut needed =
-            vec![self.partial_index(&named(&format!("share{mark}")), &self.share_keys(), &self.is_waiting())];
-        if let (Some(flying), Some(pool)) = (self.is_in_flight(), pool) {
-            // Most rows have no pool, and stay out of the index.
-            let condition = format!("{flying} AND {}", self.is_set(pool));
-            needed.push(self.partial_index(&named("pool"), &[self.quote(pool)], &condition));
+        vec![self.partial_index(&named(&format!("share{mark}")), &self.share_keys(), &self.is_waiting())]
+    }
+
+    /// `held`: the rows in flight, of which there are few, by group, pool and the end of their lease.
+    fn held_index(&self) -> Option<Needed> {
+        let (ClaimedState::State(state), true) = (self.stage.claimed, self.has_held_index()) else {
+            return None;
+        };
+        let group = self.group().map(|group| self.quote(&group.by));
+        let pool = self.contract.column(ColumnRole::Pool).filter(|_| self.contract.pool.is_some());
+        let horizon = self.is_expired().and_then(|_| self.horizon()).map(|column| self.instant(column));
+        let keys = group.into_iter().chain(pool.map(|pool| self.quote(pool)));
+        let keys: Vec<String> = keys.chain(horizon.map(|horizon| index_key(&horizon))).collect();
+        let name = format!("{}_held", self.stage.name);
+        Some(self.partial_index(&name, &keys, &self.in_state(state, Lookup::Index)))
+    }
+
+    /// In a table with several stages, one index by status and age serves the claims of every stage whose ready state is
+    /// a status alone.
+    ///
+    /// Usually it serves the leases of all stages too. On PostgreSQL an index of the application may do that: the
+    /// specification of `emails` demands one, and this one then has only ready rows.
+    fn common_claim_index(&self) -> Option<Needed> {
+        self.common_ready_state()?;
+        let status = self.contract.column(ColumnRole::Status)?;
+        let order = self.claim_order().into_iter().map(|(key, _)| key);
+        let keys: Vec<String> = std::iter::once(self.quote(status)).chain(order).collect();
+        if self.common_lease_columns().is_none() {
+            return Some(self.keys_index("claim", &keys));
         }
-        needed
+        let stages = self.contract.stages.iter().filter_map(|stage| self.of_stage(stage));
+        let ready: Vec<StateId> = stages.filter_map(|table| table.common_ready_state()).collect();
+        let keys: Vec<String> = keys.iter().map(|key| index_key(key)).collect();
+        Some(self.partial_index("ready", &keys, &self.in_states(&ready, Lookup::Index)))
+    }
+
+    /// The ready state of a stage that shares its index of claims with other stages.
+    fn common_ready_state(&self) -> Option<StateId> {
+        let [ready] = self.stage.ready.as_slice() else { return None };
+        let [(_, Condition::Is(_))] = self.contract.state(*ready).conditions.as_slice() else { return None };
+        let several = self.contract.stages.len() > 1 && self.contract.claim.filter.is_empty();
+        let plain = self.group().is_none() && !self.contract.limits_claims();
+        let ascending = self.claim_order().iter().all(|(_, direction)| direction.is_empty());
+        (several && plain && ascending).then_some(*ready)
+    }
+
+    /// The status and the column of the lease, if an index of them can be one of the application's.
+    fn common_lease_columns(&self) -> Option<[String; 2]> {
+        let horizon = self.horizon().filter(|_| self.dialect == Dialect::Postgres)?;
+        let is_plain = self.instant(horizon) == self.col(horizon);
+        let status = self.contract.column(ColumnRole::Status)?;
+        (is_plain && self.has_common_lease_index(horizon)).then(|| [status.to_owned(), horizon.to_owned()])
+    }
+
+    /// Whether claims are ordered by the end of leases, and some stages share an index of them.
+    fn has_common_lease_index(&self, horizon: &str) -> bool {
+        let mut stages = self.contract.stages.iter().filter_map(|stage| self.of_stage(stage));
+        stages.any(|table| table.common_ready_state().is_some())
+            && self.claim_order().first().is_some_and(|(key, _)| *key == self.instant(horizon))
     }
 
     fn lease_index(&self) -> Option<Needed> {
@@ -164,6 +220,14 @@ impl Table<'_> {
         let (ClaimedState::State(state), Some(horizon)) = (self.stage.claimed, self.horizon()) else {
             return None;
         };
+        let pools = self.contract.pool.is_some() && self.contract.column(ColumnRole::Pool).is_some();
+        let with_pools = self.dialect == Dialect::Mysql && pools;
+        if with_pools || self.has_held_index() {
+            return None;
+        }
+        if self.dialect != Dialect::Mysql && self.has_common_lease_index(horizon) {
+            return self.common_lease_columns().map(|columns| self.columns_index("lease", &columns));
+        }
         let name = format!("{}_lease", self.stage.name);
         Some(self.timed_index(&name, state, horizon))
     }
@@ -211,23 +275,13 @@ impl Table<'_> {
         columns.map(|column| (column, false)).collect()
     }
 
-    /// An almost empty index, so that the sweep of spent rows need not read the backlog. MySQL has no partial index,
-    /// and no index can count rows of another table.
-    fn spent_index(&self) -> Option<Needed> {
-        if self.dialect == Dialect::Mysql || self.contract.counted_history().is_some() {
-            return None;
-        }
-        let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index), self.is_spent()?];
-        condition.extend(self.filter());
-        let own = if self.contract.column(ColumnRole::MaxAttempts).is_some() { "_own" } else { "" };
-        let name = format!("{}_spent{}{own}", self.stage.name, self.stage.attempts.max);
-        Some(self.partial_index(&name, &[self.quote(&self.contract.table.id)], &condition.join(" AND ")))
-    }
-
     /// Rows with a time at which they are swept or handed to a queue, by that time, so that a sweep reads no other
     /// rows.
     fn sweep_indexes(&self) -> Vec<Needed> {
         let timed = self.contract.sweeps.iter().filter_map(|sweep| match &sweep.when {
+            When::At { column } | When::Before { column } if self.scheduled_rule(column).is_some() => {
+                sweep.publish.then(|| (sweep, column, format!("sweep_on_{column}")))
+            }
             When::At { column } => Some((sweep, column, format!("sweep_{column}"))),
             // On MySQL the index of rows to publish at that time has every state.
             When::Before { column } if self.dialect == Dialect::Mysql && self.is_published_at(column) => None,
@@ -235,16 +289,20 @@ impl Table<'_> {
             When::Always | When::OlderThan { .. } => None,
         });
         let index = |(sweep, column, name): (&Sweep, &String, String)| {
-            let mut condition = vec![self.in_states(&sweep.from, Lookup::Index)];
+            let scheduled = self.scheduled_rule(column);
+            let status = self.contract.column(ColumnRole::Status).filter(|_| scheduled.is_some());
+            let from = self.in_states(&sweep.from, Lookup::Index);
+            let mut condition = vec![scheduled.unwrap_or(from)];
             condition.extend(self.filter());
             match (self.dialect, sweep.publish) {
                 (Dialect::Mysql, true) => self.mysql_index(&name, sweep.from[0], &[(column.clone(), false)]),
                 (Dialect::Mysql, false) => self.columns_index(&name, std::slice::from_ref(column)),
-                (Dialect::Postgres | Dialect::Sqlite, true) => self.partial_index(
-                    &name,
-                    &[index_key(&self.publishing_key(column))],
-                    &condition.join(" AND "),
-                ),
+                (Dialect::Postgres | Dialect::Sqlite, true) => {
+                    let status = status.map(|status| self.quote(status));
+                    let key = index_key(&self.publishing_key(column));
+                    let keys: Vec<String> = status.into_iter().chain([key]).collect();
+                    self.partial_index(&name, &keys, &condition.join(" AND "))
+                }
                 (Dialect::Postgres | Dialect::Sqlite, false) => {
                     condition.push(self.is_set(column));
                     self.partial_index(&name, &[index_key(&self.instant(column))], &condition.join(" AND "))
@@ -275,32 +333,33 @@ impl Table<'_> {
         rules.map(index).collect()
     }
 
-    /// The rows of a state by key, for an operator's counts and pages over tables of any size. Rows in flight are few,
-    /// and the lease index finds them. A row enters one of these indexes when it is inserted and one when it ends.
-    /// MySQL's indexes start with the state already.
-    fn state_indexes(&self) -> Vec<Needed> {
-        if self.dialect == Dialect::Mysql {
-            return Vec::new();
-        }
-        let states = (0..self.contract.states.len()).map(StateId);
-        let index = |state: StateId| {
-            let name = format!("{}_state", self.contract.state(state).name.to_lowercase());
-            self.partial_index(
-                &name,
-                &[self.quote(&self.contract.table.id)],
-                &self.in_state(state, Lookup::Index),
-            )
-        };
-        states.filter(|state| !self.contract.is_claimed(*state)).map(index).collect()
+    /// The rows of rare states by state and key, and the ready rows without attempts left: for an operator's counts and
+    /// pages, and the sweep of spent rows. A row that is delivered at its first attempt never enters it.
+    fn rare_index(&self) -> Option<Needed> {
+        let rule = self.rare_rule()?;
+        let state = self.rare_key().map(|key| index_key(&key));
+        let keys: Vec<String> = state.into_iter().chain([self.quote(&self.contract.table.id)]).collect();
+        Some(self.partial_index(&format!("rare{}", self.rare_mark()), &keys, &rule))
     }
 
-    /// Tallies count other rows for every row of a claim: without an index each count would read the whole table.
+    /// Tallies count other rows for every row of a claim: without an index each count would read the whole table. Rows
+    /// in states that are not counted stay out of it.
     fn count_indexes(&self) -> Vec<Needed> {
         let counts = self.contract.counts.iter().enumerate();
         let index = |(at, count): (usize, &postrider_contract::CountField)| {
-            let name = if at == 0 { "same".to_owned() } else { format!("same{}", at + 1) };
-            self.columns_index(&name, &count.same)
+            let number = if at == 0 { String::new() } else { (at + 1).to_string() };
+            match self.counted_rule() {
+                Some(rule) => {
+                    let keys: Vec<String> = count.same.iter().map(|column| self.quote(column)).collect();
+                    self.partial_index(&format!("counted{number}"), &keys, &rule)
+                }
+                None => self.columns_index(&format!("same{number}"), &count.same),
+            }
         };
-        counts.map(index).collect()
+        let begins = |one: &[String], other: &[String]| other.len() > one.len() && other.starts_with(one);
+        let is_longest = |count: &postrider_contract::CountField| {
+            !self.contract.counts.iter().any(|other| begins(&count.same, &other.same))
+        };
+        counts.filter(|(_, count)| is_longest(count)).map(index).collect()
     }
 }

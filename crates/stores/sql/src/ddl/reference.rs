@@ -2,7 +2,7 @@
 
 use postrider_contract::Contract;
 
-use super::table_name;
+use super::{Index, table_name};
 use crate::render::ident;
 use crate::{Dialect, Shape, ShapeColumn};
 
@@ -74,6 +74,29 @@ pub fn shape(contract: &Contract, dialect: Dialect) -> Option<Shape> {
         }
     }
     Some(shape)
+}
+
+/// Returns the plain indexes of the reference table: those that the specification demands.
+pub fn indexes(contract: &Contract, dialect: Dialect) -> Vec<Index> {
+    let mut found = Vec::new();
+    for statement in raw_statements(contract, dialect) {
+        if let Some((head, columns)) = statement.split_once(" ON {table} (") {
+            found.extend(head.strip_prefix("CREATE INDEX ").map(|head| (last_word(head), columns)));
+        } else if statement.starts_with("CREATE TABLE IF NOT EXISTS {table} (") {
+            let lines = statement.lines().filter_map(|line| line.trim().strip_prefix("INDEX "));
+            found.extend(lines.filter_map(|line| line.split_once(" (")));
+        }
+    }
+    let index = |(name, columns): (&str, &str)| {
+        let columns = columns.split(')').next().unwrap_or_default().split(',');
+        let columns = columns.map(|column| column.trim().trim_matches(['"', '`']).to_owned()).collect();
+        Index { name: name.to_owned(), columns, partial: false }
+    };
+    found.into_iter().map(index).collect()
+}
+
+fn last_word(text: &str) -> &str {
+    text.rsplit(' ').next().unwrap_or(text)
 }
 
 /// Parses a line with one column: name, type, constraints.

@@ -109,6 +109,9 @@ pub trait Execute: Send + Sync {
     ///
     /// `doing` completes "could not …" in error messages. Not cancel-safe: a cancelled call may have been committed.
     fn transact<'a>(&'a self, doing: &'a str, statements: &'a [Statement]) -> Answers<'a>;
+
+    /// Wakes the lanes of this process on this table. To be called after the commit that made rows ready.
+    fn wake(&self, table: &str);
 }
 
 impl<D: Driver> Execute for D {
@@ -121,6 +124,10 @@ impl<D: Driver> Execute for D {
             self.reach().await?;
             call(&self.with_long_deadline(), doing, &Batch { statements, access: access(statements) }).await
         })
+    }
+
+    fn wake(&self, table: &str) {
+        self.wake_ups().wake(table);
     }
 }
 

@@ -8,6 +8,7 @@
 use postrider_contract::{ColumnRole, Expr, StateId};
 use postrider_seams::inspect::{COUNT_LIMIT, Order, Query, SearchBy, SelectedRows};
 
+use super::bounds::Within;
 use super::search::SearchScope;
 use crate::Dialect;
 use crate::driver::execute::{Arg, SqlBuilder, Statement};
@@ -99,15 +100,21 @@ impl Table<'_> {
         Some(format!("({bound})::{own}"))
     }
 
-    /// Returns the query for a page of rows; `None` if no row can match.
-    pub fn page(&self, query: &Query) -> Option<Statement> {
+    /// Returns the query for a page of rows; `None` if no row can match. `within` limits the rows that it reads.
+    pub fn page(&self, query: &Query, within: &Within) -> Option<Statement> {
         let mut builder = SqlBuilder::new(self.dialect, "");
         let scope = query.search.as_ref().map(|search| self.search_scope(search.by, search.matching));
         let mut inner = self.filter();
         if let Some(state) = query.state.as_deref().and_then(|name| self.contract.state_named(name)) {
+            inner.extend(self.finding_conditions(state));
             inner.push(self.in_state(state, Lookup::Index));
         } else if query.search.as_ref().is_some_and(|search| search.by == SearchBy::Error) {
+            inner.extend(self.rare_conditions(&self.failed_states()));
             inner.push(self.in_states(&self.failed_states(), Lookup::Index));
+        }
+        if let Within::From(last) = within {
+            let sign = if query.order == Order::Newest { ">=" } else { "<=" };
+            inner.push(format!("{} {sign} {}", self.id(), self.typed_key(&mut builder, last)?));
         }
         let mut outer = Vec::new();
         if let (Some(search), Some(scope)) = (&query.search, scope) {
@@ -120,6 +127,8 @@ impl Table<'_> {
         }
         let from = if scope == Some(SearchScope::Newest) {
             format!("{}{}", self.newest(&inner), clause(&outer))
+        } else if let (Within::FewReady, Some(few)) = (within, self.few(query, &outer)) {
+            few
         } else {
             inner.append(&mut outer);
             format!("{} AS t{}", self.name(), clause(&inner))
@@ -279,6 +288,9 @@ impl Table<'_> {
                 conditions.push(self.in_states(from, Lookup::Check));
             }
             SelectedRows::State { since, .. } => {
+                if let [from] = from {
+                    conditions.extend(self.finding_conditions(*from));
+                }
                 conditions.push(self.in_states(from, Lookup::Index));
                 conditions.extend(since.map(|since| self.changed_since(&Shift::back(since))));
             }
@@ -307,7 +319,7 @@ impl Table<'_> {
     }
 }
 
-fn clause(conditions: &[String]) -> String {
+pub(super) fn clause(conditions: &[String]) -> String {
     if conditions.is_empty() { String::new() } else { format!("\nWHERE {}", conditions.join("\n  AND ")) }
 }
 

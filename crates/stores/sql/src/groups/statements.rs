@@ -185,9 +185,9 @@ impl Table<'_> {
         let idle = self.none_in_flight(group, &format!("{by} = g.g"));
         let sets = builder.set_list(writes);
         let effects = builder.effect_parts(&[Transition::Claimed], writes);
-        let returned = if effects.is_empty() { self.claim_columns().join(", ") } else { "t.*".to_owned() };
         let columns = builder.layout_columns(writes, Seen::After).join(", ");
         let id = self.id();
+        let returned = self.columns_read_by(&[&columns, &id, &effects]);
         let text = format!(
             "WITH {} AS MATERIALIZED (\nSELECT r.k, g.place, r.ord{}\nFROM unnest(({groups}::text[])::{kind}[]) WITH \
              ORDINALITY AS g(g, place)\nCROSS JOIN LATERAL (\n  SELECT y.k, y.ord{} FROM (\n    SELECT {id} AS k{pool}, \

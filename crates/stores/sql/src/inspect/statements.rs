@@ -1,10 +1,11 @@
 //! Renders the statements of operators, and the lag of a lane. Every result is limited in size.
 
 use postrider_contract::{ClaimedState, ColumnRole, OperatorMove, StateId, Transition};
-use postrider_seams::inspect::{COUNT_LIMIT, Lag, OperatorAction};
+use postrider_seams::inspect::{Lag, OperatorAction};
 use postrider_seams::row::{RowId, Value};
 
 use crate::driver::execute::Arg;
+use crate::inspect::census::CountRows;
 use crate::render::condition::Lookup;
 use crate::render::moves::{MoveNamed, Pick};
 use crate::render::table::Table;
@@ -25,11 +26,6 @@ pub struct InspectScripts {
     /// Marks a row as done because an operator vouches for it.
     pub complete_ids: Vec<(String, MoveNamed)>,
     pub lag: MeasureLag,
-}
-
-typed_script! {
-    /// Yields one number of rows, counted up to the seam's limit + 1.
-    pub CountRows(()) -> u64, Read, |_, mut row| Some(row.count())
 }
 
 typed_script! {
@@ -92,35 +88,14 @@ impl Table<'_> {
         }
     }
 
-    fn states(&self) -> impl Iterator<Item = StateId> {
-        (0..self.contract.states.len()).map(StateId)
-    }
-
-    fn census(&self) -> Vec<(String, CountRows)> {
-        let count = |state: StateId| {
-            // Rows without a key count as well: they are there, although no lane can handle them.
-            let mut parts = vec![self.in_state(state, Lookup::Index)];
-            parts.extend(self.contract_filter());
-            let text = format!(
-                "SELECT {}\nFROM (SELECT 1 AS one FROM {} AS t WHERE {} LIMIT {}) AS counted",
-                self.as_integer("COUNT(*)"),
-                self.name(),
-                parts.join(" AND "),
-                COUNT_LIMIT + 1
-            );
-            (self.contract.state(state).name.clone(), CountRows { script: self.one(&text) })
-        };
-        self.states().map(count).collect()
-    }
-
     /// Returns an operator's moves by name of the from-state, for keys that the operator names.
     pub fn operator_by_ids(
         &self,
         rule: Option<&OperatorMove>,
         transition: Transition,
     ) -> Vec<(String, MoveNamed)> {
-        let pick = Pick::Named { conditions: Vec::new() };
-        self.operator(rule, transition, &pick, |script| MoveNamed { script })
+        let pick = |_| Pick::Named { conditions: Vec::new() };
+        self.operator(rule, transition, pick, |script| MoveNamed { script })
     }
 
     /// Returns the same for all rows of a state, up to a limit, that changed within `Since` seconds.
@@ -132,16 +107,21 @@ impl Table<'_> {
         let changed =
             [ColumnRole::Updated, ColumnRole::Attempted, ColumnRole::ClaimedAt, ColumnRole::Created];
         let columns = changed.into_iter().filter_map(|role| self.contract.column(role));
-        let since = columns.map(str::to_owned).collect();
-        let pick = Pick::Some { conditions: Vec::new(), order: None, since, lookup: Lookup::Index };
-        self.operator(rule, transition, &pick, |script| MoveChanged { script })
+        let since: Vec<String> = columns.map(str::to_owned).collect();
+        let pick = |from| Pick::Some {
+            conditions: self.finding_conditions(from),
+            order: None,
+            since: Vec::clone(&since),
+            lookup: Lookup::Index,
+        };
+        self.operator(rule, transition, pick, |script| MoveChanged { script })
     }
 
     fn operator<S>(
         &self,
         rule: Option<&OperatorMove>,
         transition: Transition,
-        pick: &Pick,
+        pick: impl Fn(StateId) -> Pick,
         typed: impl Fn(Script) -> S,
     ) -> Vec<(String, S)> {
         let moves = rule.map_or(&[] as &[_], |rule| rule.moves.as_slice());
@@ -152,7 +132,7 @@ impl Table<'_> {
             .filter(known)
             .map(|pair| {
                 let step = self.contract.operator_move(self.stage, transition, pair);
-                let script = self.picked(step, &[transition], None, pick);
+                let script = self.picked(step, &[transition], None, &pick(pair.0));
                 (self.contract.state(pair.0).name.clone(), typed(script))
             })
             .collect()
@@ -180,13 +160,29 @@ impl Table<'_> {
             oldest(conditions, self.waited_since(|_| true), order)
         };
         let first = self.claim_order().first().map(|(key, direction)| format!("{key}{direction}"));
+        // The first rows of all shares, each found by the claim's own index.
+        let of_shares = |order: String| {
+            let mut conditions = self.claimable(&self.stage.ready);
+            conditions.extend(self.group().map(|group| self.is_free(group)));
+            let waited = self.waited_since(|_| true);
+            format!(
+                "(SELECT {} FROM ({}) AS d)",
+                seconds("max(d.w)".to_owned()),
+                self.first_of_shares(&waited, &conditions, &order)
+            )
+        };
+        let next_free = |order: String| match self.group() {
+            _ if self.shares_have_order() => of_shares(order),
+            group => next(group.map(|group| self.is_free(group)), order),
+        };
         let due = match (first, self.group().filter(|_| self.dialect != Dialect::Mysql)) {
             (None, _) => null(),
+            (Some(order), None) if self.shares_have_order() => of_shares(order),
             (Some(order), None) => next(None, order),
             // Two kinds of rows, each with its own index.
             (Some(order), Some(group)) => format!(
                 "(SELECT max(l.w) FROM (SELECT {} AS w UNION ALL SELECT {}) AS l)",
-                next(Some(self.is_free(group)), order),
+                next_free(order),
                 next(Some(self.is_ordered(group)), self.freshness().0)
             ),
         };

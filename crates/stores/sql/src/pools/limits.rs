@@ -250,7 +250,20 @@ impl PoolTerms {
         let Self { concurrency, rate, burst, every, now, free_at, greatest, least, id, .. } = self;
         let flying = match (table.is_in_flight(), table.role(ColumnRole::Pool)) {
             (Some(flying), Some(own)) => {
-                format!("(SELECT count(*) FROM {} AS t WHERE {flying} AND {own} = {id})", table.name())
+                let count = |more: &str| {
+                    let name = table.name();
+                    format!("(SELECT count(*) FROM {name} AS t WHERE {flying}{more} AND {own} = {id})")
+                };
+                match table.group().filter(|_| table.has_held_index()) {
+                    // The index of rows in flight begins with the group: this way only rows of groups are read.
+                    Some(group) => {
+                        let by = table.col(&group.by);
+                        let (free, grouped) =
+                            (format!(" AND {by} IS NULL"), format!(" AND {by} IS NOT NULL"));
+                        format!("({} + {})", count(&free), count(&grouped))
+                    }
+                    None => count(""),
+                }
             }
             _ => "0".to_owned(),
         };

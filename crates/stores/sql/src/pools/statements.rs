@@ -113,6 +113,9 @@ impl Params for Pools<'_> {
     }
 }
 
+/// Maximum number of shares that are read to find the next due row; polling finds those of others.
+const SHARES_READ: u32 = 1_000;
+
 /// Separates the pool and the client of a share.
 pub(crate) const BETWEEN: char = '\t';
 
@@ -201,6 +204,47 @@ impl Table<'_> {
             take: claim(Script { steps: take }),
             pools,
         })
+    }
+
+    /// Whether the index of shares also answers which row is due next, so that no index of all free rows is needed.
+    pub fn shares_have_order(&self) -> bool {
+        self.dialect != Dialect::Mysql
+            && self.contract.limits_claims()
+            && self.contract.column(ColumnRole::Due).is_some()
+    }
+
+    /// Returns a query for `value AS w` of the first row of each share of free rows that satisfies the conditions. It
+    /// reads a limited number of shares.
+    pub fn first_of_shares(&self, value: &str, conditions: &[String], order: &str) -> String {
+        let (share, waiting, table) = (self.share(), self.is_waiting(), self.name());
+        // The kind of a share is its first letter: `f` for free rows, `o` for ordered ones.
+        let next = |than: &str| {
+            format!(
+                "SELECT {share} AS s FROM {table} AS t WHERE {waiting} AND {share} < 'g'{than} ORDER BY {share} LIMIT 1"
+            )
+        };
+        let first = |of: &str| {
+            format!(
+                "SELECT {value} AS w FROM {table} AS t WHERE {share} = {of} AND {} ORDER BY {order} LIMIT 1",
+                conditions.join(" AND ")
+            )
+        };
+        match self.dialect {
+            Dialect::Postgres => format!(
+                "WITH RECURSIVE ring AS (\n({})\nUNION ALL\nSELECT n.s FROM ring AS r CROSS JOIN LATERAL (\n{}) AS \
+                 n)\nSELECT f.w FROM (SELECT s FROM ring LIMIT {SHARES_READ}) AS r CROSS JOIN LATERAL (\n{}) AS f",
+                next(""),
+                next(&format!(" AND {share} > r.s")),
+                first("r.s")
+            ),
+            Dialect::Sqlite | Dialect::Mysql => format!(
+                "WITH RECURSIVE ring(s) AS (\nSELECT * FROM ({})\nUNION ALL\nSELECT ({}) FROM ring AS r WHERE r.s IS NOT \
+                 NULL\nLIMIT {SHARES_READ})\nSELECT ({}) AS w FROM ring WHERE ring.s IS NOT NULL",
+                next(""),
+                next(&format!(" AND {share} > r.s")),
+                first("ring.s")
+            ),
+        }
     }
 
     fn share_search(&self, cursor: Option<Param>) -> Step {

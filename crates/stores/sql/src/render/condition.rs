@@ -1,7 +1,8 @@
 //! Renders the conditions that select rows: state, due time, attempts, lease, and the order of claims.
 
 use postrider_contract::{
-    AttemptCounting, ClaimOrder, ColumnRole, Condition, DueNull, LeaseBy, Literal, StateId, Sweep, When,
+    AttemptCounting, ClaimOrder, ClaimedState, ColumnRole, Condition, DueNull, LeaseBy, Literal, StateId,
+    Sweep, When,
 };
 
 use crate::render::step_builder::StepBuilder;
@@ -293,6 +294,13 @@ impl Table<'_> {
         let mut parts = vec![self.in_state(state, Lookup::Index)];
         parts.extend(self.filter());
         parts.join(" AND ")
+    }
+
+    /// Whether one index has the rows in flight, by group and pool.
+    pub fn has_held_index(&self) -> bool {
+        let pools = self.contract.pool.is_some() && self.contract.column(ColumnRole::Pool).is_some();
+        let claims = matches!(self.stage.claimed, ClaimedState::State(_));
+        self.dialect != Dialect::Mysql && claims && (self.group().is_some() || pools)
     }
 
     /// Returns the column that decides when a lease expires.

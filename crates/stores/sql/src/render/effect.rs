@@ -82,8 +82,9 @@ impl StepBuilder<'_> {
         format!("INSERT INTO {into} ({})\nSELECT {}", names.join(", "), values.join(", "))
     }
 
-    /// Returns what `RETURNING` must contain for the effects: the moved row, and the settlement values that they use.
-    pub fn moved_columns(&self) -> String {
+    /// Returns what `RETURNING` must contain for texts that read moved rows: the columns and the settlement values that
+    /// they use. A payload is not among them: copying it would cost as much as the move.
+    pub fn moved_columns(&self, texts: &[&str]) -> String {
         debug_assert_eq!(self.table.dialect, Dialect::Postgres);
         let carried = self.carried.borrow();
         let names = carried.iter().map(|field| {
@@ -93,6 +94,6 @@ impl StepBuilder<'_> {
                 self.table.quote(&crate::render::step_builder::carried_name(field))
             )
         });
-        format!("t.*{}", names.collect::<String>())
+        format!("{}{}", self.table.columns_read_by(texts), names.collect::<String>())
     }
 }

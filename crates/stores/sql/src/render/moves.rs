@@ -165,14 +165,15 @@ impl Table<'_> {
         let lock = if pick.names_rows() { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
         let sets = builder.set_list(writes);
         let effects = builder.effect_parts(transitions, writes);
-        let returned = if effects.is_empty() { self.id() } else { "t.*".to_owned() };
+        let key = self.key();
+        let returned = self.columns_read_by(&[&key, &effects]);
         let text = format!(
             "WITH pick AS MATERIALIZED (\nSELECT {} AS k\n{picking}\n{lock}),\nmoved AS (\nUPDATE {} AS t SET {sets}\n\
              WHERE {} = ANY (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {}\nFROM moved AS t",
             self.id(),
             self.name(),
             self.id(),
-            self.key()
+            key
         );
         Script { steps: vec![builder.finish(&text, Yields::Keys)] }
     }

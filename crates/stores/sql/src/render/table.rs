@@ -95,6 +95,14 @@ impl<'a> Table<'a> {
         format!("t.{}", self.quote(name))
     }
 
+    /// Returns the columns that these texts read from `t`, with the table's alias.
+    pub fn columns_read_by(&self, texts: &[&str]) -> String {
+        let columns = self.shape.columns.iter().map(|column| self.col(&column.name));
+        let read: BTreeSet<String> =
+            columns.filter(|column| texts.iter().any(|text| text.contains(column))).collect();
+        read.into_iter().collect::<Vec<_>>().join(", ")
+    }
+
     /// Returns the key column with the table's alias.
     pub fn id(&self) -> String {
         self.col(&self.contract.table.id)

@@ -138,10 +138,10 @@ impl Table<'_> {
         let text = if effects.is_empty() {
             format!("{update}\nRETURNING {}", self.key())
         } else {
-            let returned = builder.moved_columns();
+            let key = self.key();
+            let returned = builder.moved_columns(&[&key, &effects]);
             format!(
-                "WITH moved AS (\n{update}\nRETURNING {returned}){effects}\nSELECT {}\nFROM moved AS t",
-                self.key()
+                "WITH moved AS (\n{update}\nRETURNING {returned}){effects}\nSELECT {key}\nFROM moved AS t"
             )
         };
         builder.finish(&text, Yields::Keys)

@@ -1,6 +1,6 @@
 //! Renders timed maintenance: the contract's sweeps, and moving rows without attempts left to the dead state.
 
-use postrider_contract::{LeaseBy, NO_ATTEMPTS_LEFT, Transition, When};
+use postrider_contract::{Condition, LeaseBy, NO_ATTEMPTS_LEFT, Sweep, Transition, When};
 
 use crate::Dialect;
 use crate::render::condition::Lookup;
@@ -21,7 +21,12 @@ impl Table<'_> {
             conditions.extend(self.is_due());
         }
         let step = self.contract.exhausted_move(self.stage);
-        let pick = if self.has_a_front() { Pick::Front { conditions } } else { Pick::among(conditions) };
+        let pick = if self.has_a_front() {
+            Pick::Front { conditions }
+        } else {
+            conditions.splice(0..0, self.spent_conditions());
+            Pick::among(conditions)
+        };
         Some(MoveSome { script: self.picked(step, &[Transition::Swept], Some(NO_ATTEMPTS_LEFT), &pick) })
     }
 
@@ -38,17 +43,18 @@ impl Table<'_> {
     /// Returns the scripts of the contract's sweeps.
     pub fn sweeps(&self) -> Vec<MoveSome> {
         let sweep = |sweep| {
-            let sweep: &postrider_contract::Sweep = sweep;
+            let sweep: &Sweep = sweep;
             let bound = |column: &String| self.comparable(column, &Shift::NOW);
             let (conditions, order) = match &sweep.when {
                 When::OlderThan { since, .. } if sweep.only_with_queue => {
                     (self.is_stale(sweep), Some(self.instant(since)))
                 }
-                When::Always => (Vec::new(), None),
+                When::Always => (self.rare_conditions(&sweep.from), None),
                 When::OlderThan { age, since } => {
                     let old =
                         format!("{} < {}", self.instant(since), self.comparable(since, &Shift::back(*age)));
-                    (vec![old], None)
+                    let conditions = self.rare_conditions(&sweep.from).into_iter().chain([old]).collect();
+                    (conditions, None)
                 }
                 When::At { column } if sweep.publish => {
                     let key = self.publishing_key(column);
@@ -57,7 +63,9 @@ impl Table<'_> {
                         Dialect::Mysql => {
                             (vec![format!("({} IS NULL OR {reached})", self.col(column))], None)
                         }
-                        Dialect::Postgres | Dialect::Sqlite => (vec![reached], Some(key)),
+                        Dialect::Postgres | Dialect::Sqlite => {
+                            (self.scheduled_rule(column).into_iter().chain([reached]).collect(), Some(key))
+                        }
                     }
                 }
                 // The first condition follows from the second, but is needed to match the partial index.
@@ -66,8 +74,13 @@ impl Table<'_> {
                     (vec![self.is_set(column), reached], None)
                 }
                 When::Before { column } => {
-                    let ahead = format!("{} > {}", self.instant(column), bound(column));
-                    (vec![self.is_set(column), ahead], None)
+                    let ahead = |time: &str| format!("{time} > {}", bound(column));
+                    match self.scheduled_rule(column) {
+                        Some(rule) => {
+                            (vec![rule, self.is_set(column), ahead(&self.publishing_key(column))], None)
+                        }
+                        None => (vec![self.is_set(column), ahead(&self.instant(column))], None),
+                    }
                 }
             };
             let step = self.contract.sweep_move(self.stage, sweep);
@@ -76,6 +89,35 @@ impl Table<'_> {
             MoveSome { script: self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick) }
         };
         self.contract.sweeps.iter().map(sweep).collect()
+    }
+
+    /// Returns the condition of one index for two sweeps: the rows to publish at a time, and the rows that another program
+    /// has written as ready before that time. `None` if the contract does not have both, and on MySQL.
+    pub fn scheduled_rule(&self, column: &str) -> Option<String> {
+        let state_of = |matches: &dyn Fn(&Sweep) -> bool| match self
+            .contract
+            .sweeps
+            .iter()
+            .find(|s| matches(s))?
+            .from
+            .as_slice()
+        {
+            [state] => match self.contract.state(*state).conditions.as_slice() {
+                [(_, Condition::Is(_))] => Some(*state),
+                _ => None,
+            },
+            _ => None,
+        };
+        if self.dialect == Dialect::Mysql {
+            return None;
+        }
+        let published = state_of(&|sweep| {
+            sweep.publish && matches!(&sweep.when, When::At { column: at } if at == column)
+        })?;
+        let early = state_of(&|sweep| matches!(&sweep.when, When::Before { column: at } if at == column))?;
+        let (published, early) =
+            (self.in_state(published, Lookup::Index), self.in_state(early, Lookup::Index));
+        Some(format!("(({published}) OR ({early} AND {}))", self.is_set(column)))
     }
 
     /// Returns the time at which a row is handed to a queue, for an index; NULL means at once.

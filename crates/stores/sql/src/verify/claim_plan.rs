@@ -1,14 +1,15 @@
 //! The statements whose query plans show whether a claim reads more rows than it claims.
 
-use crate::Script;
 use crate::bind::Limit;
 use crate::driver::Driver;
 use crate::driver::execute::Statement;
 use crate::groups::cursor::SearchPlan;
 use crate::groups::params::{GroupClaimParams, GroupSearchParams};
 use crate::open_table::OpenTable;
-use crate::pools::permits::{OpenPools, PoolPermits};
+use crate::pools::permits::{FairKey, OpenPools, PoolPermits};
+use crate::pools::statements::{BETWEEN, ShareSearch};
 use crate::typed::Params;
+use crate::{Dialect, Script};
 
 /// The number of rows and groups that they ask for.
 const ASKED: u32 = 100;
@@ -16,6 +17,18 @@ const ASKED: u32 = 100;
 impl OpenTable {
     /// Returns the statements that pick the rows of a claim, with their values.
     pub fn picks(&self, on: &impl Driver) -> Vec<Statement> {
+        match (&self.statements.shares, on.dialect()) {
+            (Some(shares), Dialect::Postgres) => {
+                let share = FairKey { key: format!("f{BETWEEN}"), limited: None, most: ASKED };
+                let permits =
+                    PoolPermits::new(vec![share], OpenPools::default(), self.statements.layout.pool);
+                return values(on, &shares.take.script, &self.claiming(permits));
+            }
+            (Some(shares), Dialect::Sqlite) => {
+                return values(on, &shares.first.script, &ShareSearch { cursor: None, limit: ASKED });
+            }
+            _ => {}
+        }
         let params = self.claiming(Limit(ASKED));
         let first = self.statements.claim.iter().filter_map(|claim| claim.script.steps.first());
         first.map(|step| step.bind_values(on.dialect(), on.owner(), &params, &[])).collect()

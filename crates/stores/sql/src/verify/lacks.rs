@@ -91,9 +91,11 @@ fn quoted(ddl: &str, after: &str) -> Option<String> {
 pub(crate) fn waking(waking: Waking) -> &'static str {
     match waking {
         Waking::AtOnce => "new rows wake the lane at once",
-        Waking::Polls => "new rows are found by polling",
+        Waking::Polls => {
+            "rows of other programs are found by polling; those of this process wake the lane at once"
+        }
         Waking::NoTrigger => {
-            "new rows are found by polling (`postrider migrate --notify` adds a trigger that wakes the lane)"
+            "rows of other programs are found by polling (`postrider migrate` adds a trigger that wakes the lane at once)"
         }
         Waking::BehindPooler { trigger: true } => {
             "new rows are found by polling: notifications do not come through a transaction pooler; to wake the lane at once, set \
@@ -101,7 +103,7 @@ pub(crate) fn waking(waking: Waking) -> &'static str {
         }
         Waking::BehindPooler { trigger: false } => {
             "new rows are found by polling: notifications do not come through a transaction pooler; to wake the lane at once, set \
-             stores.NAME.listen_url to the server's direct URL and run `postrider migrate --notify`"
+             stores.NAME.listen_url to the server's direct URL and run `postrider migrate`"
         }
     }
 }

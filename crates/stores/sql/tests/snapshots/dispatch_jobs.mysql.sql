@@ -137,7 +137,7 @@ CREATE INDEX `dispatch_jobs_deliver_free_mode`
 CREATE INDEX `dispatch_jobs_deliver_share` ON `dispatch_jobs` (`ready_share`, `next_attempt_at`, `id`);
 
 -- create
-CREATE INDEX `dispatch_jobs_deliver_pool` ON `dispatch_jobs` (`status`, `dispatch_pool_id`);
+CREATE INDEX `dispatch_jobs_deliver_held` ON `dispatch_jobs` (`status`, `dispatch_pool_id`, `lease_until`);
 
 -- create
 CREATE INDEX `dispatch_jobs_deliver_order_mode`
@@ -145,9 +145,6 @@ CREATE INDEX `dispatch_jobs_deliver_order_mode`
 
 -- create
 CREATE INDEX `dispatch_jobs_deliver_fresh` ON `dispatch_jobs` (`status`, `next_attempt_at`, `id`);
-
--- create
-CREATE INDEX `dispatch_jobs_deliver_lease` ON `dispatch_jobs` (`status`, `lease_until`);
 
 -- create
 CREATE INDEX `dispatch_jobs_sweep_scheduled_for` ON `dispatch_jobs` (`status`, `scheduled_for`);
@@ -3489,7 +3486,9 @@ SELECT (
   );
 
 -- deliver: census RETRYING: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one
     FROM `dispatch_jobs` AS t
@@ -3499,7 +3498,9 @@ FROM (
 ) AS counted;
 
 -- deliver: census DEAD: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one
     FROM `dispatch_jobs` AS t
@@ -3509,23 +3510,33 @@ FROM (
 ) AS counted;
 
 -- deliver: census QUEUED: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'QUEUED' LIMIT 10001) AS counted;
 
 -- deliver: census IN_PROGRESS: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' LIMIT 10001) AS counted;
 
 -- deliver: census COMPLETED: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'COMPLETED' LIMIT 10001) AS counted;
 
 -- deliver: census PENDING: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'PENDING' LIMIT 10001) AS counted;
 
 -- deliver: census CANCELLED: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'CANCELLED' LIMIT 10001) AS counted;
 
 -- deliver: requeue ids DEAD, step 1: [Ids] -> Keys

@@ -94,12 +94,6 @@ CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata
 CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free_mode"
-  ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')), "id")
-  WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
-  AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE'));
-
--- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode"
   ON "dispatch_jobs" (
     (
@@ -113,12 +107,6 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode"
       "id"
   )
   WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL));
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_pool"
-  ON "dispatch_jobs" ("dispatch_pool_id")
-  WHERE "status" = 'IN_PROGRESS'
-  AND "dispatch_pool_id" IS NOT NULL;
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode"
@@ -142,27 +130,14 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh_mode"
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight_mode"
-  ON "dispatch_jobs" ("group_key")
-  WHERE "status" = 'IN_PROGRESS'
-  AND "group_key" IS NOT NULL
-  AND "mode" NOT IN ('IMMEDIATE');
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease"
-  ON "dispatch_jobs" ("lease_until")
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_held"
+  ON "dispatch_jobs" ("group_key", "dispatch_pool_id", "lease_until")
   WHERE "status" = 'IN_PROGRESS';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3_own"
-  ON "dispatch_jobs" ("id")
-  WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
-  AND "attempt_count" >= GREATEST(COALESCE("max_retries", 3), 1);
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_scheduled_for"
-  ON "dispatch_jobs" ((COALESCE("scheduled_for", '-infinity')))
-  WHERE "status" = 'PENDING';
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_on_scheduled_for"
+  ON "dispatch_jobs" ("status", (COALESCE("scheduled_for", '-infinity')))
+  WHERE (("status" = 'PENDING') OR ("status" = 'QUEUED' AND "scheduled_for" IS NOT NULL));
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at"
@@ -173,38 +148,32 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at"
   AND "expires_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_before_scheduled_for"
-  ON "dispatch_jobs" ("scheduled_for")
-  WHERE "status" = 'QUEUED'
-  AND "scheduled_for" IS NOT NULL;
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_retrying_state"
-  ON "dispatch_jobs" ("id")
-  WHERE "status" = 'ERROR'
-  AND "next_attempt_at" IS NOT NULL;
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_dead_state"
-  ON "dispatch_jobs" ("id")
-  WHERE "status" = 'ERROR'
-  AND "next_attempt_at" IS NULL;
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_queued_state" ON "dispatch_jobs" ("id") WHERE "status" = 'QUEUED';
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_completed_state"
-  ON "dispatch_jobs" ("id")
-  WHERE "status" = 'COMPLETED';
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_pending_state" ON "dispatch_jobs" ("id") WHERE "status" = 'PENDING';
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_cancelled_state"
-  ON "dispatch_jobs" ("id")
-  WHERE "status" = 'CANCELLED';
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_rare3_own"
+  ON "dispatch_jobs" (
+    (
+      CASE
+        WHEN "status" = 'ERROR'
+        AND "next_attempt_at" IS NULL THEN 'DEAD'
+        WHEN "status" = 'PENDING' THEN 'PENDING'
+        WHEN "status" = 'CANCELLED' THEN 'CANCELLED'
+        ELSE 'no attempts left'
+        END
+    ),
+      "id"
+  )
+  WHERE (
+    (
+      (
+        ("status" = 'ERROR' AND "next_attempt_at" IS NULL)
+          OR ("status" = 'PENDING')
+          OR ("status" = 'CANCELLED')
+      )
+    )
+      OR (
+        (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
+          AND "attempt_count" >= GREATEST(COALESCE("max_retries", 3), 1)
+      )
+  );
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_dispatch_jobs"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -616,10 +585,20 @@ SELECT
               0,
                 p."concurrency"
                   - (
-                    SELECT count(*)
-                      FROM "dispatch_jobs" AS t
-                      WHERE t."status" = 'IN_PROGRESS'
-                      AND t."dispatch_pool_id" = p."id"
+                    (
+                      SELECT count(*)
+                        FROM "dispatch_jobs" AS t
+                        WHERE t."status" = 'IN_PROGRESS'
+                        AND t."group_key" IS NULL
+                        AND t."dispatch_pool_id" = p."id"
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM "dispatch_jobs" AS t
+                          WHERE t."status" = 'IN_PROGRESS'
+                          AND t."group_key" IS NOT NULL
+                          AND t."dispatch_pool_id" = p."id"
+                      )
                   )
             )
             END,
@@ -744,10 +723,20 @@ SELECT
               0,
                 p."concurrency"
                   - (
-                    SELECT count(*)
-                      FROM "dispatch_jobs" AS t
-                      WHERE t."status" = 'IN_PROGRESS'
-                      AND t."dispatch_pool_id" = p."id"
+                    (
+                      SELECT count(*)
+                        FROM "dispatch_jobs" AS t
+                        WHERE t."status" = 'IN_PROGRESS'
+                        AND t."group_key" IS NULL
+                        AND t."dispatch_pool_id" = p."id"
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM "dispatch_jobs" AS t
+                          WHERE t."status" = 'IN_PROGRESS'
+                          AND t."group_key" IS NOT NULL
+                          AND t."dispatch_pool_id" = p."id"
+                      )
                   )
             )
             END,
@@ -1861,10 +1850,20 @@ SELECT
               0,
                 p."concurrency"
                   - (
-                    SELECT count(*)
-                      FROM "dispatch_jobs" AS t
-                      WHERE t."status" = 'IN_PROGRESS'
-                      AND t."dispatch_pool_id" = p."id"
+                    (
+                      SELECT count(*)
+                        FROM "dispatch_jobs" AS t
+                        WHERE t."status" = 'IN_PROGRESS'
+                        AND t."group_key" IS NULL
+                        AND t."dispatch_pool_id" = p."id"
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM "dispatch_jobs" AS t
+                          WHERE t."status" = 'IN_PROGRESS'
+                          AND t."group_key" IS NOT NULL
+                          AND t."dispatch_pool_id" = p."id"
+                      )
                   )
             )
             END,
@@ -2398,10 +2397,20 @@ SELECT
               0,
                 p."concurrency"
                   - (
-                    SELECT count(*)
-                      FROM "dispatch_jobs" AS t
-                      WHERE t."status" = 'IN_PROGRESS'
-                      AND t."dispatch_pool_id" = p."id"
+                    (
+                      SELECT count(*)
+                        FROM "dispatch_jobs" AS t
+                        WHERE t."status" = 'IN_PROGRESS'
+                        AND t."group_key" IS NULL
+                        AND t."dispatch_pool_id" = p."id"
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM "dispatch_jobs" AS t
+                          WHERE t."status" = 'IN_PROGRESS'
+                          AND t."group_key" IS NOT NULL
+                          AND t."dispatch_pool_id" = p."id"
+                      )
                   )
             )
             END,
@@ -2986,7 +2995,9 @@ WHERE t."id" = v."id"
     AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."attempt_count",
+  t."id",
+  t."last_attempt_at",
   v."tsid" AS "postrider tsid",
   v."o_duration_ms" AS "postrider o_duration_ms",
   v."o_result" AS "postrider o_result",
@@ -3075,7 +3086,9 @@ WHERE t."id" = v."id"
     AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."attempt_count",
+  t."id",
+  t."last_attempt_at",
   v."tsid" AS "postrider tsid",
   v."o_duration_ms" AS "postrider o_duration_ms",
   v."o_result" AS "postrider o_result",
@@ -3162,7 +3175,9 @@ WHERE t."id" = v."id"
     AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."attempt_count",
+  t."id",
+  t."last_attempt_at",
   v."tsid" AS "postrider tsid",
   v."o_duration_ms" AS "postrider o_duration_ms",
   v."o_result" AS "postrider o_result",
@@ -3250,7 +3265,9 @@ WHERE t."id" = v."id"
     AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."attempt_count",
+  t."id",
+  t."last_attempt_at",
   v."tsid" AS "postrider tsid",
   v."o_duration_ms" AS "postrider o_duration_ms",
   v."o_result" AS "postrider o_result",
@@ -3494,7 +3511,6 @@ WHERE t."status" = 'IN_PROGRESS'
     t."lease_until" < now()
       OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds')
   )
-ORDER BY t."lease_until"
 LIMIT $1;
 
 -- deliver: reclaim, free: [Ids] -> Keys
@@ -3576,7 +3592,10 @@ UPDATE "dispatch_jobs" AS t SET
   "last_error" = 'lease expired: the worker that held it is gone',
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING
+  t."attempt_count",
+  t."id",
+  t."last_attempt_at"),
 effect0 AS (
 INSERT INTO "dispatch_attempts" (
   "id",
@@ -3883,7 +3902,10 @@ UPDATE "dispatch_jobs" AS t SET
   "last_error" = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING
+  t."attempt_count",
+  t."id",
+  t."last_attempt_at"),
 effect0 AS (
 INSERT INTO "dispatch_attempts" (
   "id",
@@ -4165,6 +4187,28 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    (
+      (
+        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+          OR (t."status" = 'PENDING')
+          OR (t."status" = 'CANCELLED')
+      )
+    )
+      OR (
+        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NULL THEN 'DEAD'
+      WHEN t."status" = 'PENDING' THEN 'PENDING'
+      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -4210,6 +4254,7 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'PENDING'
+  AND ((t."status" = 'PENDING') OR (t."status" = 'QUEUED' AND t."scheduled_for" IS NOT NULL))
   AND COALESCE(t."scheduled_for", '-infinity') <= now()
 ORDER BY COALESCE(t."scheduled_for", '-infinity')
 LIMIT $1
@@ -4257,8 +4302,9 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'QUEUED'
+  AND ((t."status" = 'PENDING') OR (t."status" = 'QUEUED' AND t."scheduled_for" IS NOT NULL))
   AND t."scheduled_for" IS NOT NULL
-  AND t."scheduled_for" > now()
+  AND COALESCE(t."scheduled_for", '-infinity') > now()
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
@@ -4274,29 +4320,97 @@ FROM moved AS t;
 
 -- deliver: next due: [] -> Other
 SELECT min(u.w) FROM (
-SELECT a.w
-  FROM (
-    SELECT (
-      COALESCE(
-        0
-          - (
-            CASE
-              WHEN isfinite(t."next_attempt_at")
-                THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-              END
-          ),
-          0
-      )
-    )::bigint AS w
-  
-FROM "dispatch_jobs" AS t
-WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+SELECT a.w FROM (SELECT min(d.w) AS w FROM (WITH RECURSIVE ring AS (
+(
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  ) AS s
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+      < 'g'
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+    LIMIT 1
+)
+UNION ALL
+SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
+SELECT (
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+    ELSE 'f'
+    END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+) AS s
+  FROM "dispatch_jobs" AS t
+  WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  )
+    < 'g'
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  )
+    > r.s
+  ORDER BY (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  )
+  LIMIT 1) AS n)
+SELECT f.w FROM (SELECT s FROM ring LIMIT 1000) AS r CROSS JOIN LATERAL (
+SELECT (
+  COALESCE(
+    0
+      - (
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END
+      ),
+      0
+  )
+)::bigint AS w
+  FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
   AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
-ORDER BY COALESCE(t."next_attempt_at", '-infinity')
-LIMIT 1) AS a
+  ORDER BY COALESCE(t."next_attempt_at", '-infinity')
+  LIMIT 1) AS f) AS d) AS a
 UNION ALL
 SELECT b.w
   FROM (
@@ -4318,62 +4432,118 @@ ORDER BY COALESCE(t."next_attempt_at", t."created_at")
 LIMIT 1) AS b) AS u;
 
 -- deliver: lag: [] -> Other
+SELECT ((SELECT max(l.w) FROM (SELECT (SELECT (max(d.w))::float8 / 1000000 FROM (WITH RECURSIVE ring AS (
+(
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  ) AS s
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+      < 'g'
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+    LIMIT 1
+)
+UNION ALL
+SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
 SELECT (
-  (
-    SELECT max(l.w)
-      FROM (
-        SELECT (
-          SELECT (
-            COALESCE(
-              CASE
-                WHEN isfinite(t."next_attempt_at")
-                  THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-                END,
-                CASE
-                  WHEN isfinite(t."created_at")
-                    THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
-                  END
-            )
-          )::float8
-            / 1000000
-            FROM "dispatch_jobs" AS t
-            WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-            AND COALESCE(t."next_attempt_at", '-infinity') <= now()
-            AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
-            AND (t."expires_at" IS NULL OR t."expires_at" > now())
-            AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
-            AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
-            ORDER BY COALESCE(t."next_attempt_at", '-infinity')
-            LIMIT 1
-        ) AS w
-          UNION ALL SELECT (
-            SELECT (
-              COALESCE(
-                CASE
-                  WHEN isfinite(t."next_attempt_at")
-                    THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-                  END,
-                  CASE
-                    WHEN isfinite(t."created_at")
-                      THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
-                    END
-              )
-            )::float8
-              / 1000000
-              FROM "dispatch_jobs" AS t
-              WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-              AND COALESCE(t."next_attempt_at", '-infinity') <= now()
-              AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
-              AND (t."expires_at" IS NULL OR t."expires_at" > now())
-              AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
-              AND t."group_key" IS NOT NULL
-              AND t."mode" NOT IN ('IMMEDIATE')
-              ORDER BY COALESCE(t."next_attempt_at", t."created_at")
-              LIMIT 1
-          )
-      ) AS l
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+    ELSE 'f'
+    END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+) AS s
+  FROM "dispatch_jobs" AS t
+  WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
   )
-)::float8,
+    < 'g'
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  )
+    > r.s
+  ORDER BY (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  )
+  LIMIT 1) AS n)
+SELECT f.w FROM (SELECT s FROM ring LIMIT 1000) AS r CROSS JOIN LATERAL (
+SELECT
+  COALESCE(
+    CASE
+      WHEN isfinite(t."next_attempt_at")
+        THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+      END,
+      CASE
+        WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+        END
+  ) AS w
+    FROM "dispatch_jobs" AS t
+    WHERE (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    ) = r.s
+    AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+    AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+    AND (t."expires_at" IS NULL OR t."expires_at" > now())
+    AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
+    AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+    ORDER BY COALESCE(t."next_attempt_at", '-infinity')
+    LIMIT 1) AS f) AS d) AS w UNION ALL SELECT (SELECT (COALESCE(CASE
+    WHEN isfinite(t."next_attempt_at")
+      THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+    END,
+  CASE
+    WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+    END))::float8 / 1000000
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED')
+    OR (t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL))
+    AND COALESCE(t."next_attempt_at",
+  '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries",
+  3),
+  1)
+    AND (t."expires_at" IS NULL
+    OR t."expires_at" > now())
+    AND (t."scheduled_for" IS NULL
+    OR t."scheduled_for" <= now())
+    AND t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE')
+    ORDER BY COALESCE(t."next_attempt_at",
+  t."created_at") LIMIT 1)) AS l))::float8,
   (
     (
       SELECT (
@@ -4391,44 +4561,257 @@ SELECT (
   )::float8;
 
 -- deliver: census RETRYING: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status",
+                  t."next_attempt_at"
+                FROM "dispatch_jobs" AS t
+                  WHERE (
+                    (t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                  )
+                  ORDER BY (
+                    CASE
+                      WHEN "group_key" IS NOT NULL
+                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+                      ELSE 'f'
+                      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                  ),
+                  (COALESCE("next_attempt_at", '-infinity')),
+                  "id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
 FROM (
-  SELECT 1 AS one
-    FROM "dispatch_jobs" AS t
-    WHERE t."status" = 'ERROR'
-    AND t."next_attempt_at" IS NOT NULL
-    LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status",
+                t."next_attempt_at"
+              FROM "dispatch_jobs" AS t
+                WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+                ORDER BY (
+                  CASE
+                    WHEN "group_key" IS NOT NULL
+                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+                    ELSE 'f'
+                    END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                ),
+                (COALESCE("next_attempt_at", '-infinity')),
+                "id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL LIMIT 10001) AS counted) AS c;
 
 -- deliver: census DEAD: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (
   SELECT 1 AS one
     FROM "dispatch_jobs" AS t
-    WHERE t."status" = 'ERROR'
+    WHERE (
+      (
+        (
+          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+            OR (t."status" = 'PENDING')
+            OR (t."status" = 'CANCELLED')
+        )
+      )
+        OR (
+          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+            AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'ERROR'
+        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+        WHEN t."status" = 'PENDING' THEN 'PENDING'
+        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+        ELSE 'no attempts left'
+        END
+    ) = 'DEAD'
+    AND t."status" = 'ERROR'
     AND t."next_attempt_at" IS NULL
     LIMIT 10001
 ) AS counted;
 
 -- deliver: census QUEUED: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'QUEUED' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status",
+                  t."next_attempt_at"
+                FROM "dispatch_jobs" AS t
+                  WHERE (
+                    (t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                  )
+                  ORDER BY (
+                    CASE
+                      WHEN "group_key" IS NOT NULL
+                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+                      ELSE 'f'
+                      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                  ),
+                  (COALESCE("next_attempt_at", '-infinity')),
+                  "id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status",
+                t."next_attempt_at"
+              FROM "dispatch_jobs" AS t
+                WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+                ORDER BY (
+                  CASE
+                    WHEN "group_key" IS NOT NULL
+                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+                    ELSE 'f'
+                    END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                ),
+                (COALESCE("next_attempt_at", '-infinity')),
+                "id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'QUEUED' LIMIT 10001) AS counted) AS c;
 
 -- deliver: census IN_PROGRESS: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' LIMIT 10001) AS counted;
 
 -- deliver: census COMPLETED: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'COMPLETED' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "dispatch_jobs" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (SELECT t."id", t."status" FROM "dispatch_jobs" AS t ORDER BY t."id" LIMIT 50000) AS t
+    
+
+WHERE t."status" = 'COMPLETED' LIMIT 10001) AS counted) AS c;
 
 -- deliver: census PENDING: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'PENDING' LIMIT 10001) AS counted;
+SELECT
+  (COUNT(*))::bigint,
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "dispatch_jobs" AS t
+    WHERE (
+      (
+        (
+          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+            OR (t."status" = 'PENDING')
+            OR (t."status" = 'CANCELLED')
+        )
+      )
+        OR (
+          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+            AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'ERROR'
+        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+        WHEN t."status" = 'PENDING' THEN 'PENDING'
+        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+        ELSE 'no attempts left'
+        END
+    ) = 'PENDING'
+    AND t."status" = 'PENDING'
+    LIMIT 10001
+) AS counted;
 
 -- deliver: census CANCELLED: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'CANCELLED' LIMIT 10001) AS counted;
+SELECT
+  (COUNT(*))::bigint,
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "dispatch_jobs" AS t
+    WHERE (
+      (
+        (
+          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+            OR (t."status" = 'PENDING')
+            OR (t."status" = 'CANCELLED')
+        )
+      )
+        OR (
+          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+            AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'ERROR'
+        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+        WHEN t."status" = 'PENDING' THEN 'PENDING'
+        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+        ELSE 'no attempts left'
+        END
+    ) = 'CANCELLED'
+    AND t."status" = 'CANCELLED'
+    LIMIT 10001
+) AS counted;
 
 -- deliver: requeue ids DEAD: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -4457,6 +4840,28 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+  AND (
+    (
+      (
+        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+          OR (t."status" = 'PENDING')
+          OR (t."status" = 'CANCELLED')
+      )
+    )
+      OR (
+        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NULL THEN 'DEAD'
+      WHEN t."status" = 'PENDING' THEN 'PENDING'
+      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+      ELSE 'no attempts left'
+      END
+  ) = 'DEAD'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -4578,6 +4983,7 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'QUEUED'
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -4606,6 +5012,28 @@ SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'PENDING'
   AND (
+    (
+      (
+        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+          OR (t."status" = 'PENDING')
+          OR (t."status" = 'CANCELLED')
+      )
+    )
+      OR (
+        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NULL THEN 'DEAD'
+      WHEN t."status" = 'PENDING' THEN 'PENDING'
+      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+      ELSE 'no attempts left'
+      END
+  ) = 'PENDING'
+  AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
       OR t."updated_at" IS NULL
@@ -4632,6 +5060,7 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -4659,6 +5088,28 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+  AND (
+    (
+      (
+        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+          OR (t."status" = 'PENDING')
+          OR (t."status" = 'CANCELLED')
+      )
+    )
+      OR (
+        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NULL THEN 'DEAD'
+      WHEN t."status" = 'PENDING' THEN 'PENDING'
+      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+      ELSE 'no attempts left'
+      END
+  ) = 'DEAD'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -5152,7 +5603,9 @@ WHERE t."id" = v."id"
     AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."attempt_count",
+  t."id",
+  t."last_attempt_at",
   v."tsid" AS "postrider tsid",
   v."o_duration_ms" AS "postrider o_duration_ms",
   v."o_result" AS "postrider o_result",

@@ -94,24 +94,6 @@ CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata
 CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free_mode"
-  ON "dispatch_jobs" (
-    (
-      COALESCE(
-        CASE
-          WHEN typeof("next_attempt_at") IN ('integer', 'real')
-          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
-          0
-      )
-    ),
-      "id"
-  )
-  WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
-  AND ("group_key" IS NULL OR (typeof("group_key") = 'blob') OR "mode" IN ('IMMEDIATE'));
-
--- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode"
   ON "dispatch_jobs" (
     (
@@ -135,12 +117,6 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode"
       "id"
   )
   WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL));
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_pool"
-  ON "dispatch_jobs" ("dispatch_pool_id")
-  WHERE "status" = 'IN_PROGRESS'
-  AND "dispatch_pool_id" IS NOT NULL;
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode"
@@ -193,47 +169,36 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh_mode"
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight_mode"
-  ON "dispatch_jobs" ("group_key")
-  WHERE "status" = 'IN_PROGRESS'
-  AND "group_key" IS NOT NULL
-  AND NOT (typeof("group_key") = 'blob')
-  AND "mode" NOT IN ('IMMEDIATE');
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease"
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_held"
   ON "dispatch_jobs" (
-    (
-      CASE
-        WHEN typeof("lease_until") IN ('integer', 'real')
-        OR "lease_until" NOT GLOB '*[^0-9]*' THEN CAST("lease_until" AS INTEGER)
-        ELSE CAST(round((julianday("lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-    )
+    "group_key",
+      "dispatch_pool_id",
+      (
+        CASE
+          WHEN typeof("lease_until") IN ('integer', 'real')
+          OR "lease_until" NOT GLOB '*[^0-9]*' THEN CAST("lease_until" AS INTEGER)
+          ELSE CAST(round((julianday("lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      )
   )
   WHERE "status" = 'IN_PROGRESS';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3_own"
-  ON "dispatch_jobs" ("id")
-  WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
-  AND "attempt_count" >= max(COALESCE("max_retries", 3), 1);
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_scheduled_for"
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_on_scheduled_for"
   ON "dispatch_jobs" (
-    (
-      COALESCE(
-        CASE
-          WHEN typeof("scheduled_for") IN ('integer', 'real')
-          OR "scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST("scheduled_for" AS INTEGER)
-          ELSE CAST(round((julianday("scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
-          0
+    "status",
+      (
+        COALESCE(
+          CASE
+            WHEN typeof("scheduled_for") IN ('integer', 'real')
+            OR "scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST("scheduled_for" AS INTEGER)
+            ELSE CAST(round((julianday("scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+            END,
+            0
+        )
       )
-    )
   )
-  WHERE "status" = 'PENDING';
+  WHERE (("status" = 'PENDING') OR ("status" = 'QUEUED' AND "scheduled_for" IS NOT NULL));
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at"
@@ -252,46 +217,32 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at"
   AND "expires_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_before_scheduled_for"
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_rare3_own"
   ON "dispatch_jobs" (
     (
       CASE
-        WHEN typeof("scheduled_for") IN ('integer', 'real')
-        OR "scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST("scheduled_for" AS INTEGER)
-        ELSE CAST(round((julianday("scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+        WHEN "status" = 'ERROR'
+        AND "next_attempt_at" IS NULL THEN 'DEAD'
+        WHEN "status" = 'PENDING' THEN 'PENDING'
+        WHEN "status" = 'CANCELLED' THEN 'CANCELLED'
+        ELSE 'no attempts left'
         END
-    )
+    ),
+      "id"
   )
-  WHERE "status" = 'QUEUED'
-  AND "scheduled_for" IS NOT NULL;
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_retrying_state"
-  ON "dispatch_jobs" ("id")
-  WHERE "status" = 'ERROR'
-  AND "next_attempt_at" IS NOT NULL;
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_dead_state"
-  ON "dispatch_jobs" ("id")
-  WHERE "status" = 'ERROR'
-  AND "next_attempt_at" IS NULL;
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_queued_state" ON "dispatch_jobs" ("id") WHERE "status" = 'QUEUED';
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_completed_state"
-  ON "dispatch_jobs" ("id")
-  WHERE "status" = 'COMPLETED';
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_pending_state" ON "dispatch_jobs" ("id") WHERE "status" = 'PENDING';
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_cancelled_state"
-  ON "dispatch_jobs" ("id")
-  WHERE "status" = 'CANCELLED';
+  WHERE (
+    (
+      (
+        ("status" = 'ERROR' AND "next_attempt_at" IS NULL)
+          OR ("status" = 'PENDING')
+          OR ("status" = 'CANCELLED')
+      )
+    )
+      OR (
+        (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
+          AND "attempt_count" >= max(COALESCE("max_retries", 3), 1)
+      )
+  );
 
 -- deliver: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["account",
 --   "client", "code", "content_type", "correlation", "data_only", "dedupe", "event", "headers", "payload",
@@ -997,10 +948,20 @@ SELECT
               0,
                 p."concurrency"
                   - (
-                    SELECT count(*)
-                      FROM "dispatch_jobs" AS t
-                      WHERE t."status" = 'IN_PROGRESS'
-                      AND t."dispatch_pool_id" = p."id"
+                    (
+                      SELECT count(*)
+                        FROM "dispatch_jobs" AS t
+                        WHERE t."status" = 'IN_PROGRESS'
+                        AND t."group_key" IS NULL
+                        AND t."dispatch_pool_id" = p."id"
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM "dispatch_jobs" AS t
+                          WHERE t."status" = 'IN_PROGRESS'
+                          AND t."group_key" IS NOT NULL
+                          AND t."dispatch_pool_id" = p."id"
+                      )
                   )
             )
             END,
@@ -1196,10 +1157,20 @@ SELECT
               0,
                 p."concurrency"
                   - (
-                    SELECT count(*)
-                      FROM "dispatch_jobs" AS t
-                      WHERE t."status" = 'IN_PROGRESS'
-                      AND t."dispatch_pool_id" = p."id"
+                    (
+                      SELECT count(*)
+                        FROM "dispatch_jobs" AS t
+                        WHERE t."status" = 'IN_PROGRESS'
+                        AND t."group_key" IS NULL
+                        AND t."dispatch_pool_id" = p."id"
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM "dispatch_jobs" AS t
+                          WHERE t."status" = 'IN_PROGRESS'
+                          AND t."group_key" IS NOT NULL
+                          AND t."dispatch_pool_id" = p."id"
+                      )
                   )
             )
             END,
@@ -2972,10 +2943,20 @@ SELECT
               0,
                 p."concurrency"
                   - (
-                    SELECT count(*)
-                      FROM "dispatch_jobs" AS t
-                      WHERE t."status" = 'IN_PROGRESS'
-                      AND t."dispatch_pool_id" = p."id"
+                    (
+                      SELECT count(*)
+                        FROM "dispatch_jobs" AS t
+                        WHERE t."status" = 'IN_PROGRESS'
+                        AND t."group_key" IS NULL
+                        AND t."dispatch_pool_id" = p."id"
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM "dispatch_jobs" AS t
+                          WHERE t."status" = 'IN_PROGRESS'
+                          AND t."group_key" IS NOT NULL
+                          AND t."dispatch_pool_id" = p."id"
+                      )
                   )
             )
             END,
@@ -3710,10 +3691,20 @@ SELECT
               0,
                 p."concurrency"
                   - (
-                    SELECT count(*)
-                      FROM "dispatch_jobs" AS t
-                      WHERE t."status" = 'IN_PROGRESS'
-                      AND t."dispatch_pool_id" = p."id"
+                    (
+                      SELECT count(*)
+                        FROM "dispatch_jobs" AS t
+                        WHERE t."status" = 'IN_PROGRESS'
+                        AND t."group_key" IS NULL
+                        AND t."dispatch_pool_id" = p."id"
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM "dispatch_jobs" AS t
+                          WHERE t."status" = 'IN_PROGRESS'
+                          AND t."group_key" IS NOT NULL
+                          AND t."dispatch_pool_id" = p."id"
+                      )
                   )
             )
             END,
@@ -5334,11 +5325,6 @@ WHERE t."status" = 'IN_PROGRESS'
           END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000
       )
   )
-ORDER BY CASE
-  WHEN typeof(t."lease_until") IN ('integer', 'real')
-  OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
-  ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-  END
 LIMIT ?1;
 
 -- deliver: reclaim, free: [Ids] -> Keys
@@ -6247,6 +6233,28 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    (
+      (
+        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+          OR (t."status" = 'PENDING')
+          OR (t."status" = 'CANCELLED')
+      )
+    )
+      OR (
+        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NULL THEN 'DEAD'
+      WHEN t."status" = 'PENDING' THEN 'PENDING'
+      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
@@ -6446,6 +6454,7 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'PENDING'
+  AND ((t."status" = 'PENDING') OR (t."status" = 'QUEUED' AND t."scheduled_for" IS NOT NULL))
   AND COALESCE(
     CASE
       WHEN typeof(t."scheduled_for") IN ('integer', 'real')
@@ -6531,65 +6540,154 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'QUEUED'
+  AND ((t."status" = 'PENDING') OR (t."status" = 'QUEUED' AND t."scheduled_for" IS NOT NULL))
   AND t."scheduled_for" IS NOT NULL
-  AND CASE
-    WHEN typeof(t."scheduled_for") IN ('integer', 'real')
-    OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
-    ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
-    END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND COALESCE(
+    CASE
+      WHEN typeof(t."scheduled_for") IN ('integer', 'real')
+      OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
+      ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+      END,
+      0
+  )
+    > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
 
 -- deliver: next due: [] -> Other
 SELECT min(u.w) FROM (
-SELECT a.w
+SELECT a.w FROM (SELECT min(d.w) AS w FROM (WITH RECURSIVE ring(s) AS (
+SELECT *
   FROM (
-    SELECT CAST(
-      COALESCE(
-        0
-          - (
-            (
-              (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END
-            )
-              * 1000
-          ),
-          0
-      ) AS INTEGER
-    ) AS w
-  
-FROM "dispatch_jobs" AS t
-WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-  AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
-  AND (
-    t."expires_at" IS NULL
-      OR CASE
-      WHEN typeof(t."expires_at") IN ('integer', 'real')
-      OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    SELECT (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    ) AS s
+      FROM "dispatch_jobs" AS t
+      WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+          ELSE 'f'
+          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      )
+        < 'g'
+      ORDER BY (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+          ELSE 'f'
+          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      )
+      LIMIT 1
   )
-  AND (
-    t."scheduled_for" IS NULL
-      OR CASE
-      WHEN typeof(t."scheduled_for") IN ('integer', 'real')
-      OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
-      ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
-      END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-  )
-  AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
-ORDER BY COALESCE(
-  CASE
-    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END,
-    0
+UNION ALL
+SELECT (
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND NOT (typeof(t."group_key") = 'blob')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  ) AS s
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+      < 'g'
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+      > r.s
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+    LIMIT 1
 )
-LIMIT 1) AS a
+  FROM ring AS r
+  WHERE r.s IS NOT NULL
+LIMIT 1000)
+SELECT (
+  SELECT CAST(
+    COALESCE(
+      0
+        - (
+          (
+            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END
+          )
+            * 1000
+        ),
+        0
+    ) AS INTEGER
+  ) AS w
+    FROM "dispatch_jobs" AS t
+    WHERE (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    ) = ring.s
+    AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
+    AND (
+      t."expires_at" IS NULL
+        OR CASE
+        WHEN typeof(t."expires_at") IN ('integer', 'real')
+        OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    )
+    AND (
+      t."scheduled_for" IS NULL
+        OR CASE
+        WHEN typeof(t."scheduled_for") IN ('integer', 'real')
+        OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
+        ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+        END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    )
+    AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
+    ORDER BY COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        0
+    )
+    LIMIT 1
+) AS w
+  FROM ring
+  WHERE ring.s IS NOT NULL) AS d) AS a
 UNION ALL
 SELECT b.w
   FROM (
@@ -6638,10 +6736,151 @@ ORDER BY COALESCE(
 LIMIT 1) AS b) AS u;
 
 -- deliver: lag: [] -> Other
+SELECT (SELECT max(l.w) FROM (SELECT (SELECT (max(d.w)) / 1000000.0 FROM (WITH RECURSIVE ring(s) AS (
+SELECT *
+  FROM (
+    SELECT (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    ) AS s
+      FROM "dispatch_jobs" AS t
+      WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+          ELSE 'f'
+          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      )
+        < 'g'
+      ORDER BY (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+          ELSE 'f'
+          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      )
+      LIMIT 1
+  )
+UNION ALL
 SELECT (
-  SELECT max(l.w)
-    FROM (
-      SELECT (
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND NOT (typeof(t."group_key") = 'blob')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+      ELSE 'f'
+      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+  ) AS s
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+      < 'g'
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+      > r.s
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+        ELSE 'f'
+        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    )
+    LIMIT 1
+)
+  FROM ring AS r
+  WHERE r.s IS NOT NULL
+LIMIT 1000)
+SELECT
+  (
+    SELECT COALESCE(
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      )
+        * 1000,
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        )
+          * 1000
+    ) AS w
+      FROM "dispatch_jobs" AS t
+      WHERE (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
+          ELSE 'f'
+          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      ) = ring.s
+      AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          0
+      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + 0
+      AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
+      AND (
+        t."expires_at" IS NULL
+          OR CASE
+          WHEN typeof(t."expires_at") IN ('integer', 'real')
+          OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+      )
+      AND (
+        t."scheduled_for" IS NULL
+          OR CASE
+          WHEN typeof(t."scheduled_for") IN ('integer', 'real')
+          OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
+          ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+          END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+      )
+      AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
+      ORDER BY COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          0
+      )
+      LIMIT 1
+  ) AS w
+    FROM ring
+    WHERE ring.s IS NOT NULL) AS d) AS w
+      UNION ALL SELECT (
         SELECT (
           COALESCE(
             (
@@ -6663,114 +6902,44 @@ SELECT (
           )
         )
           / 1000000.0
-          FROM "dispatch_jobs" AS t
-          WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-          AND COALESCE(
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END,
-              0
-          ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-            + 0
-          AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
-          AND (
-            t."expires_at" IS NULL
-              OR CASE
-              WHEN typeof(t."expires_at") IN ('integer', 'real')
-              OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-          )
-          AND (
-            t."scheduled_for" IS NULL
-              OR CASE
-              WHEN typeof(t."scheduled_for") IN ('integer', 'real')
-              OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
-              ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
-              END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-          )
-          AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
-          ORDER BY COALESCE(
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END,
-              0
-          )
-          LIMIT 1
-      ) AS w
-        UNION ALL SELECT (
-          SELECT (
-            COALESCE(
-              (
-                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-                  WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                  OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                  ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                  END
-              )
-                * 1000,
-                (
-                  (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-                    WHEN typeof(t."created_at") IN ('integer', 'real')
-                    OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-                    ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                    END
-                )
-                  * 1000
-            )
-          )
-            / 1000000.0
-            FROM "dispatch_jobs" AS t
-            WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-            AND COALESCE(
-              CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END,
-                0
-            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-              + 0
-            AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
-            AND (
-              t."expires_at" IS NULL
-                OR CASE
-                WHEN typeof(t."expires_at") IN ('integer', 'real')
-                OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-            )
-            AND (
-              t."scheduled_for" IS NULL
-                OR CASE
-                WHEN typeof(t."scheduled_for") IN ('integer', 'real')
-                OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
-                ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
-                END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-            )
-            AND t."group_key" IS NOT NULL
-            AND NOT (typeof(t."group_key") = 'blob')
-            AND t."mode" NOT IN ('IMMEDIATE')
-            ORDER BY COALESCE(
-              CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END,
-                CASE
-                  WHEN typeof(t."created_at") IN ('integer', 'real')
-                  OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-                  ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                  END
-            )
-            LIMIT 1
-        )
-    ) AS l
-),
+      
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED')
+    OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND COALESCE(CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END,
+  0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    AND t."attempt_count" < max(COALESCE(t."max_retries", 3),
+  1)
+    AND (t."expires_at" IS NULL
+    OR CASE
+    WHEN typeof(t."expires_at") IN ('integer', 'real')
+    OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0)
+    AND (t."scheduled_for" IS NULL
+    OR CASE
+    WHEN typeof(t."scheduled_for") IN ('integer', 'real')
+    OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
+    ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+    END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0)
+    AND t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+    ORDER BY COALESCE(CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END)
+    LIMIT 1)) AS l),
   (
     SELECT (
       (
@@ -6794,44 +6963,297 @@ SELECT (
   );
 
 -- deliver: census RETRYING: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status",
+                  t."next_attempt_at"
+                FROM "dispatch_jobs" AS t
+                  WHERE (
+                    (t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                  )
+                  ORDER BY (
+                    CASE
+                      WHEN "group_key" IS NOT NULL
+                      AND NOT (typeof("group_key") = 'blob')
+                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+                      ELSE 'f'
+                      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                  ),
+                  (
+                    COALESCE(
+                      CASE
+                        WHEN typeof("next_attempt_at") IN ('integer', 'real')
+                        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+                        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                        END,
+                        0
+                    )
+                  ),
+                  "id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
 FROM (
-  SELECT 1 AS one
-    FROM "dispatch_jobs" AS t
-    WHERE t."status" = 'ERROR'
-    AND t."next_attempt_at" IS NOT NULL
-    LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status",
+                t."next_attempt_at"
+              FROM "dispatch_jobs" AS t
+                WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+                ORDER BY (
+                  CASE
+                    WHEN "group_key" IS NOT NULL
+                    AND NOT (typeof("group_key") = 'blob')
+                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+                    ELSE 'f'
+                    END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                ),
+                (
+                  COALESCE(
+                    CASE
+                      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+                      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+                      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                      END,
+                      0
+                  )
+                ),
+                "id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL LIMIT 10001) AS counted) AS c;
 
 -- deliver: census DEAD: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (
   SELECT 1 AS one
     FROM "dispatch_jobs" AS t
-    WHERE t."status" = 'ERROR'
+    WHERE (
+      (
+        (
+          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+            OR (t."status" = 'PENDING')
+            OR (t."status" = 'CANCELLED')
+        )
+      )
+        OR (
+          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+            AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'ERROR'
+        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+        WHEN t."status" = 'PENDING' THEN 'PENDING'
+        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+        ELSE 'no attempts left'
+        END
+    ) = 'DEAD'
+    AND t."status" = 'ERROR'
     AND t."next_attempt_at" IS NULL
     LIMIT 10001
 ) AS counted;
 
 -- deliver: census QUEUED: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'QUEUED' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status",
+                  t."next_attempt_at"
+                FROM "dispatch_jobs" AS t
+                  WHERE (
+                    (t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                  )
+                  ORDER BY (
+                    CASE
+                      WHEN "group_key" IS NOT NULL
+                      AND NOT (typeof("group_key") = 'blob')
+                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+                      ELSE 'f'
+                      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                  ),
+                  (
+                    COALESCE(
+                      CASE
+                        WHEN typeof("next_attempt_at") IN ('integer', 'real')
+                        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+                        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                        END,
+                        0
+                    )
+                  ),
+                  "id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status",
+                t."next_attempt_at"
+              FROM "dispatch_jobs" AS t
+                WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+                ORDER BY (
+                  CASE
+                    WHEN "group_key" IS NOT NULL
+                    AND NOT (typeof("group_key") = 'blob')
+                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
+                    ELSE 'f'
+                    END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                ),
+                (
+                  COALESCE(
+                    CASE
+                      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+                      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+                      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                      END,
+                      0
+                  )
+                ),
+                "id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'QUEUED' LIMIT 10001) AS counted) AS c;
 
 -- deliver: census IN_PROGRESS: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' LIMIT 10001) AS counted;
 
 -- deliver: census COMPLETED: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'COMPLETED' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "dispatch_jobs" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (SELECT t."id", t."status" FROM "dispatch_jobs" AS t ORDER BY t."id" LIMIT 50000) AS t
+    
+
+WHERE t."status" = 'COMPLETED' LIMIT 10001) AS counted) AS c;
 
 -- deliver: census PENDING: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'PENDING' LIMIT 10001) AS counted;
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "dispatch_jobs" AS t
+    WHERE (
+      (
+        (
+          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+            OR (t."status" = 'PENDING')
+            OR (t."status" = 'CANCELLED')
+        )
+      )
+        OR (
+          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+            AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'ERROR'
+        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+        WHEN t."status" = 'PENDING' THEN 'PENDING'
+        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+        ELSE 'no attempts left'
+        END
+    ) = 'PENDING'
+    AND t."status" = 'PENDING'
+    LIMIT 10001
+) AS counted;
 
 -- deliver: census CANCELLED: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'CANCELLED' LIMIT 10001) AS counted;
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "dispatch_jobs" AS t
+    WHERE (
+      (
+        (
+          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+            OR (t."status" = 'PENDING')
+            OR (t."status" = 'CANCELLED')
+        )
+      )
+        OR (
+          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+            AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'ERROR'
+        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+        WHEN t."status" = 'PENDING' THEN 'PENDING'
+        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+        ELSE 'no attempts left'
+        END
+    ) = 'CANCELLED'
+    AND t."status" = 'CANCELLED'
+    LIMIT 10001
+) AS counted;
 
 -- deliver: requeue ids DEAD: [Ids] -> Keys
 UPDATE "dispatch_jobs" AS t SET
@@ -6924,6 +7346,28 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+  AND (
+    (
+      (
+        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+          OR (t."status" = 'PENDING')
+          OR (t."status" = 'CANCELLED')
+      )
+    )
+      OR (
+        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NULL THEN 'DEAD'
+      WHEN t."status" = 'PENDING' THEN 'PENDING'
+      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+      ELSE 'no attempts left'
+      END
+  ) = 'DEAD'
   AND (
     ?1 IS NULL
       OR CASE
@@ -7119,6 +7563,7 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'QUEUED'
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND (
     ?1 IS NULL
       OR CASE
@@ -7175,6 +7620,28 @@ SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'PENDING'
   AND (
+    (
+      (
+        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+          OR (t."status" = 'PENDING')
+          OR (t."status" = 'CANCELLED')
+      )
+    )
+      OR (
+        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NULL THEN 'DEAD'
+      WHEN t."status" = 'PENDING' THEN 'PENDING'
+      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+      ELSE 'no attempts left'
+      END
+  ) = 'PENDING'
+  AND (
     ?1 IS NULL
       OR CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -7229,6 +7696,7 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND (
     ?1 IS NULL
       OR CASE
@@ -7284,6 +7752,28 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+  AND (
+    (
+      (
+        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+          OR (t."status" = 'PENDING')
+          OR (t."status" = 'CANCELLED')
+      )
+    )
+      OR (
+        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NULL THEN 'DEAD'
+      WHEN t."status" = 'PENDING' THEN 'PENDING'
+      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+      ELSE 'no attempts left'
+      END
+  ) = 'DEAD'
   AND (
     ?1 IS NULL
       OR CASE

@@ -390,15 +390,21 @@ SELECT (
   NULL;
 
 -- run: census open: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `jobs` AS t WHERE t.`state` = 'open' LIMIT 10001) AS counted;
 
 -- run: census closed: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `jobs` AS t WHERE t.`state` = 'closed' LIMIT 10001) AS counted;
 
 -- run: census broken: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `jobs` AS t WHERE t.`state` = 'broken' LIMIT 10001) AS counted;
 
 -- run: requeue ids broken, step 1: [Ids] -> Keys

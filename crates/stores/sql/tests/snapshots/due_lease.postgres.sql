@@ -15,16 +15,9 @@ CREATE TABLE IF NOT EXISTS "jobs" (
 CREATE INDEX IF NOT EXISTS "jobs_run_claim" ON "jobs" ("run_at", "id") WHERE "state" = 'open';
 
 -- create
-CREATE INDEX IF NOT EXISTS "jobs_run_spent10" ON "jobs" ("id") WHERE "state" = 'open' AND "attempts" >= 10;
-
--- create
-CREATE INDEX IF NOT EXISTS "jobs_open_state" ON "jobs" ("id") WHERE "state" = 'open';
-
--- create
-CREATE INDEX IF NOT EXISTS "jobs_closed_state" ON "jobs" ("id") WHERE "state" = 'closed';
-
--- create
-CREATE INDEX IF NOT EXISTS "jobs_broken_state" ON "jobs" ("id") WHERE "state" = 'broken';
+CREATE INDEX IF NOT EXISTS "jobs_rare10"
+  ON "jobs" ((CASE WHEN "state" = 'broken' THEN 'broken' ELSE 'no attempts left' END), "id")
+  WHERE (("state" = 'broken') OR ("state" = 'open' AND "attempts" >= 10));
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_jobs"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -284,6 +277,8 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "jobs" AS t
 WHERE t."state" = 'open'
+  AND ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+  AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'no attempts left'
   AND t."attempts" >= 10
   AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint
 LIMIT $1
@@ -327,16 +322,73 @@ SELECT (
   (NULL)::float8;
 
 -- run: census open: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "jobs" AS t WHERE t."state" = 'open' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."state"
+                FROM "jobs" AS t WHERE t."state" = 'open' ORDER BY t."run_at", t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."state"
+              FROM "jobs" AS t WHERE t."state" = 'open' ORDER BY t."run_at", t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."state" = 'open' LIMIT 10001) AS counted) AS c;
 
 -- run: census closed: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "jobs" AS t WHERE t."state" = 'closed' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "jobs" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (SELECT 1 AS one FROM (SELECT t."id", t."state" FROM "jobs" AS t ORDER BY t."id" LIMIT 50000) AS t
+
+WHERE t."state" = 'closed' LIMIT 10001) AS counted) AS c;
 
 -- run: census broken: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "jobs" AS t WHERE t."state" = 'broken' LIMIT 10001) AS counted;
+SELECT
+  (COUNT(*))::bigint,
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "jobs" AS t
+    WHERE ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+    AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
+    AND t."state" = 'broken'
+    LIMIT 10001
+) AS counted;
 
 -- run: requeue ids broken: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -361,6 +413,8 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "jobs" AS t
 WHERE t."state" = 'broken'
+  AND ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+  AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
   AND (
     $1::float8 IS NULL
       OR t."created_at" >= floor(

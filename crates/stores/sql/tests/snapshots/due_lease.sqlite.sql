@@ -26,16 +26,9 @@ CREATE INDEX IF NOT EXISTS "jobs_run_claim"
   WHERE "state" = 'open';
 
 -- create
-CREATE INDEX IF NOT EXISTS "jobs_run_spent10" ON "jobs" ("id") WHERE "state" = 'open' AND "attempts" >= 10;
-
--- create
-CREATE INDEX IF NOT EXISTS "jobs_open_state" ON "jobs" ("id") WHERE "state" = 'open';
-
--- create
-CREATE INDEX IF NOT EXISTS "jobs_closed_state" ON "jobs" ("id") WHERE "state" = 'closed';
-
--- create
-CREATE INDEX IF NOT EXISTS "jobs_broken_state" ON "jobs" ("id") WHERE "state" = 'broken';
+CREATE INDEX IF NOT EXISTS "jobs_rare10"
+  ON "jobs" ((CASE WHEN "state" = 'broken' THEN 'broken' ELSE 'no attempts left' END), "id")
+  WHERE (("state" = 'broken') OR ("state" = 'open' AND "attempts" >= 10));
 
 -- run: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["payload"], joined:
 --   [] }
@@ -565,6 +558,8 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "jobs" AS t
 WHERE t."state" = 'open'
+  AND ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+  AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'no attempts left'
   AND t."attempts" >= 10
   AND CASE
     WHEN typeof(t."run_at") IN ('integer', 'real')
@@ -673,16 +668,87 @@ SELECT (
   NULL;
 
 -- run: census open: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "jobs" AS t WHERE t."state" = 'open' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."state"
+                FROM "jobs" AS t
+                  WHERE t."state" = 'open'
+                  ORDER BY CASE
+                  WHEN typeof(t."run_at") IN ('integer', 'real')
+                  OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
+                  t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."state"
+              FROM "jobs" AS t
+                WHERE t."state" = 'open'
+                ORDER BY CASE
+                WHEN typeof(t."run_at") IN ('integer', 'real')
+                OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END,
+                t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."state" = 'open' LIMIT 10001) AS counted) AS c;
 
 -- run: census closed: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "jobs" AS t WHERE t."state" = 'closed' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "jobs" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (SELECT 1 AS one FROM (SELECT t."id", t."state" FROM "jobs" AS t ORDER BY t."id" LIMIT 50000) AS t
+
+WHERE t."state" = 'closed' LIMIT 10001) AS counted) AS c;
 
 -- run: census broken: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "jobs" AS t WHERE t."state" = 'broken' LIMIT 10001) AS counted;
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "jobs" AS t
+    WHERE ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+    AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
+    AND t."state" = 'broken'
+    LIMIT 10001
+) AS counted;
 
 -- run: requeue ids broken: [Ids] -> Keys
 UPDATE "jobs" AS t SET
@@ -735,6 +801,8 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "jobs" AS t
 WHERE t."state" = 'broken'
+  AND ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+  AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
   AND (
     ?1 IS NULL
       OR CASE

@@ -913,7 +913,9 @@ SELECT (
   );
 
 -- intake: census SENT: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one
     FROM `emails` AS t
@@ -923,7 +925,9 @@ FROM (
 ) AS counted;
 
 -- intake: census SENT_SILENT: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one
     FROM `emails` AS t
@@ -933,7 +937,9 @@ FROM (
 ) AS counted;
 
 -- intake: census FAILED: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one
     FROM `emails` AS t
@@ -943,7 +949,9 @@ FROM (
 ) AS counted;
 
 -- intake: census FAILED_SILENT: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one
     FROM `emails` AS t
@@ -953,39 +961,57 @@ FROM (
 ) AS counted;
 
 -- intake: census ACCEPTED: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' LIMIT 10001) AS counted;
 
 -- intake: census INTAKING: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'INTAKING' LIMIT 10001) AS counted;
 
 -- intake: census READY: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'READY' LIMIT 10001) AS counted;
 
 -- intake: census INVALID: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'INVALID' LIMIT 10001) AS counted;
 
 -- intake: census PROCESSING: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'PROCESSING' LIMIT 10001) AS counted;
 
 -- intake: census CALLING-SENT-CALLBACK: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'CALLING-SENT-CALLBACK' LIMIT 10001) AS counted;
 
 -- intake: census SENT-ACKNOWLEDGED: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'SENT-ACKNOWLEDGED' LIMIT 10001) AS counted;
 
 -- intake: census CALLING-FAILED-CALLBACK: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'CALLING-FAILED-CALLBACK' LIMIT 10001) AS counted;
 
 -- intake: census FAILED-ACKNOWLEDGED: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'FAILED-ACKNOWLEDGED' LIMIT 10001) AS counted;
 
 -- intake: requeue ids INVALID, step 1: [Ids] -> Keys

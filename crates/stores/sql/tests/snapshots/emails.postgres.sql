@@ -50,71 +50,46 @@ CREATE TABLE IF NOT EXISTS email_statuses (
 CREATE INDEX IF NOT EXISTS idx_email_id ON email_statuses (email_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_claim" ON "emails" ("updated_at", "id") WHERE "status" = 'ACCEPTED';
+CREATE INDEX IF NOT EXISTS "emails_ready"
+  ON "emails" ("status", "updated_at", "id")
+  WHERE (("status" = 'ACCEPTED') OR ("status" = 'READY'));
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_lease" ON "emails" ("updated_at") WHERE "status" = 'INTAKING';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_intake_spent5"
-  ON "emails" ("id")
-  WHERE "status" = 'ACCEPTED'
-  AND COALESCE("attempts", 0) >= 5;
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_sent_state"
-  ON "emails" ("id")
-  WHERE "status" = 'SENT'
-  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_sent_silent_state"
-  ON "emails" ("id")
-  WHERE "status" = 'SENT'
-  AND "next_attempt_at" >= '9999-12-31 00:00:00';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_state"
-  ON "emails" ("id")
-  WHERE "status" = 'FAILED'
-  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_silent_state"
-  ON "emails" ("id")
-  WHERE "status" = 'FAILED'
-  AND "next_attempt_at" >= '9999-12-31 00:00:00';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_accepted_state" ON "emails" ("id") WHERE "status" = 'ACCEPTED';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_ready_state" ON "emails" ("id") WHERE "status" = 'READY';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_invalid_state" ON "emails" ("id") WHERE "status" = 'INVALID';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state"
-  ON "emails" ("id")
-  WHERE "status" = 'SENT-ACKNOWLEDGED';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state"
-  ON "emails" ("id")
-  WHERE "status" = 'FAILED-ACKNOWLEDGED';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" ("updated_at", "id") WHERE "status" = 'READY';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_send_lease" ON "emails" ("updated_at") WHERE "status" = 'PROCESSING';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_send_spent5"
-  ON "emails" ("id")
-  WHERE "status" = 'READY'
-  AND COALESCE("attempts", 0) >= 5;
+CREATE INDEX IF NOT EXISTS "emails_rare5"
+  ON "emails" (
+    (
+      CASE
+        WHEN "status" = 'SENT'
+        AND "next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+        WHEN "status" = 'FAILED'
+        AND "next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+        WHEN "status" = 'INVALID' THEN 'INVALID'
+        ELSE 'no attempts left'
+        END
+    ),
+      "id"
+  )
+  WHERE (
+    (
+      (
+        ("status" = 'SENT' AND "next_attempt_at" >= '9999-12-31 00:00:00')
+          OR ("status" = 'FAILED' AND "next_attempt_at" >= '9999-12-31 00:00:00')
+          OR ("status" = 'INVALID')
+      )
+    )
+      OR ("status" = 'ACCEPTED' AND COALESCE("attempts", 0) >= 5)
+      OR ("status" = 'READY' AND COALESCE("attempts", 0) >= 5)
+      OR (
+        "status" = 'SENT'
+          AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE("attempts", 0) >= 5
+      )
+      OR (
+        "status" = 'FAILED'
+          AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE("attempts", 0) >= 5
+      )
+  );
 
 -- create
 CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim"
@@ -123,34 +98,10 @@ CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim"
   AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease"
-  ON "emails" ("updated_at")
-  WHERE "status" = 'CALLING-SENT-CALLBACK';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5"
-  ON "emails" ("id")
-  WHERE "status" = 'SENT'
-  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
-  AND COALESCE("attempts", 0) >= 5;
-
--- create
 CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim"
   ON "emails" ("updated_at", "id")
   WHERE "status" = 'FAILED'
   AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease"
-  ON "emails" ("updated_at")
-  WHERE "status" = 'CALLING-FAILED-CALLBACK';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5"
-  ON "emails" ("id")
-  WHERE "status" = 'FAILED'
-  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
-  AND COALESCE("attempts", 0) >= 5;
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_emails"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -204,7 +155,15 @@ UPDATE "emails" AS t SET
   "claimed_by" = LEFT($2::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING
+  t."attempts",
+  t."created_at",
+  t."eml_file_path",
+  t."id",
+  t."next_attempt_at",
+  t."payload_file_path",
+  t."reason",
+  t."version"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -270,7 +229,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -304,7 +263,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -331,7 +290,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -363,7 +322,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -389,7 +348,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -418,7 +377,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -444,7 +403,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -473,7 +432,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -499,7 +458,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -528,7 +487,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -553,7 +512,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -583,7 +542,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -607,7 +566,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -634,7 +593,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -708,7 +667,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -748,7 +707,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -776,7 +735,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -819,7 +778,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -861,7 +820,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -882,6 +841,37 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'ACCEPTED'
+  AND (
+    (
+      (
+        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -893,7 +883,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -966,80 +956,372 @@ SELECT (
   )::float8;
 
 -- intake: census SENT: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status",
+                  t."next_attempt_at"
+                FROM "emails" AS t
+                  WHERE t."status" = 'SENT'
+                  AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+                  ORDER BY t."updated_at",
+                  t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
 FROM (
-  SELECT 1 AS one
-    FROM "emails" AS t
-    WHERE t."status" = 'SENT'
-    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-    LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status",
+                t."next_attempt_at"
+              FROM "emails" AS t
+                WHERE t."status" = 'SENT'
+                AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+                ORDER BY t."updated_at",
+                t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'SENT'
+  AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+  LIMIT 10001) AS counted) AS c;
 
 -- intake: census SENT_SILENT: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE t."status" = 'SENT'
+    WHERE (
+      (
+        (
+          (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+            OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+            OR (t."status" = 'INVALID')
+        )
+      )
+        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+        OR (
+          t."status" = 'SENT'
+            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+        OR (
+          t."status" = 'FAILED'
+            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'SENT'
+        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+        WHEN t."status" = 'FAILED'
+        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+        WHEN t."status" = 'INVALID' THEN 'INVALID'
+        ELSE 'no attempts left'
+        END
+    ) = 'SENT_SILENT'
+    AND t."status" = 'SENT'
     AND t."next_attempt_at" >= '9999-12-31 00:00:00'
     LIMIT 10001
 ) AS counted;
 
 -- intake: census FAILED: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status",
+                  t."next_attempt_at"
+                FROM "emails" AS t
+                  WHERE t."status" = 'FAILED'
+                  AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+                  ORDER BY t."updated_at",
+                  t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
 FROM (
-  SELECT 1 AS one
-    FROM "emails" AS t
-    WHERE t."status" = 'FAILED'
-    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-    LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status",
+                t."next_attempt_at"
+              FROM "emails" AS t
+                WHERE t."status" = 'FAILED'
+                AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+                ORDER BY t."updated_at",
+                t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'FAILED'
+  AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+  LIMIT 10001) AS counted) AS c;
 
 -- intake: census FAILED_SILENT: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE t."status" = 'FAILED'
+    WHERE (
+      (
+        (
+          (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+            OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+            OR (t."status" = 'INVALID')
+        )
+      )
+        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+        OR (
+          t."status" = 'SENT'
+            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+        OR (
+          t."status" = 'FAILED'
+            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'SENT'
+        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+        WHEN t."status" = 'FAILED'
+        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+        WHEN t."status" = 'INVALID' THEN 'INVALID'
+        ELSE 'no attempts left'
+        END
+    ) = 'FAILED_SILENT'
+    AND t."status" = 'FAILED'
     AND t."next_attempt_at" >= '9999-12-31 00:00:00'
     LIMIT 10001
 ) AS counted;
 
 -- intake: census ACCEPTED: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'ACCEPTED' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status"
+                FROM "emails" AS t WHERE t."status" = 'ACCEPTED' ORDER BY t."updated_at", t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status"
+              FROM "emails" AS t WHERE t."status" = 'ACCEPTED' ORDER BY t."updated_at", t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'ACCEPTED' LIMIT 10001) AS counted) AS c;
 
 -- intake: census INTAKING: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'INTAKING' LIMIT 10001) AS counted;
 
 -- intake: census READY: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'READY' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status"
+                FROM "emails" AS t WHERE t."status" = 'READY' ORDER BY t."updated_at", t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status"
+              FROM "emails" AS t WHERE t."status" = 'READY' ORDER BY t."updated_at", t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'READY' LIMIT 10001) AS counted) AS c;
 
 -- intake: census INVALID: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'INVALID' LIMIT 10001) AS counted;
+SELECT
+  (COUNT(*))::bigint,
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE (
+      (
+        (
+          (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+            OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+            OR (t."status" = 'INVALID')
+        )
+      )
+        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+        OR (
+          t."status" = 'SENT'
+            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+        OR (
+          t."status" = 'FAILED'
+            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'SENT'
+        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+        WHEN t."status" = 'FAILED'
+        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+        WHEN t."status" = 'INVALID' THEN 'INVALID'
+        ELSE 'no attempts left'
+        END
+    ) = 'INVALID'
+    AND t."status" = 'INVALID'
+    LIMIT 10001
+) AS counted;
 
 -- intake: census PROCESSING: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'PROCESSING' LIMIT 10001) AS counted;
 
 -- intake: census CALLING-SENT-CALLBACK: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'CALLING-SENT-CALLBACK' LIMIT 10001) AS counted;
 
 -- intake: census SENT-ACKNOWLEDGED: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT-ACKNOWLEDGED' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "emails" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (SELECT 1 AS one FROM (SELECT t."id", t."status" FROM "emails" AS t ORDER BY t."id" LIMIT 50000) AS t
+
+WHERE t."status" = 'SENT-ACKNOWLEDGED' LIMIT 10001) AS counted) AS c;
 
 -- intake: census CALLING-FAILED-CALLBACK: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'CALLING-FAILED-CALLBACK' LIMIT 10001) AS counted;
 
 -- intake: census FAILED-ACKNOWLEDGED: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED-ACKNOWLEDGED' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "emails" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (SELECT 1 AS one FROM (SELECT t."id", t."status" FROM "emails" AS t ORDER BY t."id" LIMIT 50000) AS t
+
+WHERE t."status" = 'FAILED-ACKNOWLEDGED' LIMIT 10001) AS counted) AS c;
 
 -- intake: requeue ids INVALID: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -1058,7 +1340,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1087,7 +1369,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1116,7 +1398,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1134,6 +1416,37 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
+  AND (
+    (
+      (
+        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'INVALID'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -1155,7 +1468,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1173,6 +1486,37 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
+  AND (
+    (
+      (
+        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'SENT_SILENT'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -1193,7 +1537,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1211,6 +1555,37 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
+  AND (
+    (
+      (
+        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'FAILED_SILENT'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -1231,7 +1606,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1258,7 +1633,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1294,7 +1669,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1336,7 +1711,15 @@ UPDATE "emails" AS t SET
   "claimed_by" = LEFT($2::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING
+  t."attempts",
+  t."created_at",
+  t."eml_file_path",
+  t."id",
+  t."next_attempt_at",
+  t."payload_file_path",
+  t."reason",
+  t."version"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1404,7 +1787,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1438,7 +1821,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1473,7 +1856,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1520,7 +1903,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1552,7 +1935,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1585,7 +1968,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1628,7 +2011,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1658,7 +2041,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1689,7 +2072,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1732,7 +2115,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1762,7 +2145,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1793,7 +2176,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1836,7 +2219,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1866,7 +2249,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1897,7 +2280,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1938,7 +2321,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -1968,7 +2351,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2000,7 +2383,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2040,7 +2423,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2067,7 +2450,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2141,7 +2524,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2181,7 +2564,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2209,7 +2592,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2252,7 +2635,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2295,7 +2678,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2316,6 +2699,37 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'READY'
+  AND (
+    (
+      (
+        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -2329,7 +2743,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2453,7 +2867,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2489,7 +2903,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2531,7 +2945,15 @@ UPDATE "emails" AS t SET
   "claimed_by" = LEFT($2::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING
+  t."attempts",
+  t."created_at",
+  t."eml_file_path",
+  t."id",
+  t."next_attempt_at",
+  t."payload_file_path",
+  t."reason",
+  t."version"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2657,7 +3079,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2688,7 +3110,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2714,7 +3136,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2745,7 +3167,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2771,7 +3193,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2800,7 +3222,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2826,7 +3248,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2855,7 +3277,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2881,7 +3303,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2910,7 +3332,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2935,7 +3357,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -2965,7 +3387,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2989,7 +3411,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3016,7 +3438,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3090,7 +3512,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3130,7 +3552,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3158,7 +3580,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3200,7 +3622,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3242,7 +3664,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3263,6 +3685,37 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+  AND (
+    (
+      (
+        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -3274,7 +3727,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3389,7 +3842,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3412,6 +3865,37 @@ SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
   AND (
+    (
+      (
+        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'INVALID'
+  AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
       OR t."updated_at" IS NULL
@@ -3431,7 +3915,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3462,7 +3946,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3498,7 +3982,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3540,7 +4024,15 @@ UPDATE "emails" AS t SET
   "claimed_by" = LEFT($2::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING
+  t."attempts",
+  t."created_at",
+  t."eml_file_path",
+  t."id",
+  t."next_attempt_at",
+  t."payload_file_path",
+  t."reason",
+  t."version"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3659,7 +4151,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3690,7 +4182,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3716,7 +4208,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3747,7 +4239,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3773,7 +4265,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3802,7 +4294,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3828,7 +4320,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3857,7 +4349,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3883,7 +4375,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3912,7 +4404,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3937,7 +4429,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -3967,7 +4459,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3991,7 +4483,7 @@ UPDATE "emails" AS t SET
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -4018,7 +4510,7 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."id",
   v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -4092,7 +4584,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -4132,7 +4624,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -4160,7 +4652,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -4202,7 +4694,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -4244,7 +4736,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -4265,6 +4757,37 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+  AND (
+    (
+      (
+        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -4276,7 +4799,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -4401,7 +4924,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
@@ -4437,7 +4960,7 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
+RETURNING t."id"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT

@@ -44,143 +44,99 @@ CREATE TABLE IF NOT EXISTS email_statuses (
 CREATE INDEX IF NOT EXISTS idx_email_id ON email_statuses (email_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_claim"
+CREATE INDEX IF NOT EXISTS "emails_claim"
+  ON "emails" (
+    "status",
+      (
+        CASE
+          WHEN typeof("updated_at") IN ('integer', 'real')
+          OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+          ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ),
+      "id"
+  );
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_rare5"
   ON "emails" (
     (
       CASE
-        WHEN typeof("updated_at") IN ('integer', 'real')
-        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        WHEN "status" = 'SENT'
+        AND CASE
+        WHEN typeof("next_attempt_at") IN ('integer', 'real')
+        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END >= 253402214400000 THEN 'SENT_SILENT'
+        WHEN "status" = 'FAILED'
+        AND CASE
+        WHEN typeof("next_attempt_at") IN ('integer', 'real')
+        OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END >= 253402214400000 THEN 'FAILED_SILENT'
+        WHEN "status" = 'INVALID' THEN 'INVALID'
+        ELSE 'no attempts left'
         END
     ),
       "id"
   )
-  WHERE "status" = 'ACCEPTED';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_intake_lease"
-  ON "emails" (
+  WHERE (
     (
-      CASE
-        WHEN typeof("updated_at") IN ('integer', 'real')
-        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
+      (
+        (
+          "status" = 'SENT'
+            AND CASE
+            WHEN typeof("next_attempt_at") IN ('integer', 'real')
+            OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END >= 253402214400000
+        )
+          OR (
+            "status" = 'FAILED'
+              AND CASE
+              WHEN typeof("next_attempt_at") IN ('integer', 'real')
+              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+          OR ("status" = 'INVALID')
+      )
     )
-  )
-  WHERE "status" = 'INTAKING';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_intake_spent5"
-  ON "emails" ("id")
-  WHERE "status" = 'ACCEPTED'
-  AND COALESCE("attempts", 0) >= 5;
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_sent_state"
-  ON "emails" ("id")
-  WHERE "status" = 'SENT'
-  AND (
-    CASE
-      WHEN typeof("next_attempt_at") IN ('integer', 'real')
-      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END IS NULL
-      OR CASE
-      WHEN typeof("next_attempt_at") IN ('integer', 'real')
-      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END < 253402214400000
+      OR ("status" = 'ACCEPTED' AND COALESCE("attempts", 0) >= 5)
+      OR ("status" = 'READY' AND COALESCE("attempts", 0) >= 5)
+      OR (
+        "status" = 'SENT'
+          AND (
+            CASE
+              WHEN typeof("next_attempt_at") IN ('integer', 'real')
+              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof("next_attempt_at") IN ('integer', 'real')
+              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE("attempts", 0) >= 5
+      )
+      OR (
+        "status" = 'FAILED'
+          AND (
+            CASE
+              WHEN typeof("next_attempt_at") IN ('integer', 'real')
+              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof("next_attempt_at") IN ('integer', 'real')
+              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE("attempts", 0) >= 5
+      )
   );
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_sent_silent_state"
-  ON "emails" ("id")
-  WHERE "status" = 'SENT'
-  AND CASE
-  WHEN typeof("next_attempt_at") IN ('integer', 'real')
-  OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-  ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-  END >= 253402214400000;
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_state"
-  ON "emails" ("id")
-  WHERE "status" = 'FAILED'
-  AND (
-    CASE
-      WHEN typeof("next_attempt_at") IN ('integer', 'real')
-      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END IS NULL
-      OR CASE
-      WHEN typeof("next_attempt_at") IN ('integer', 'real')
-      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END < 253402214400000
-  );
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_silent_state"
-  ON "emails" ("id")
-  WHERE "status" = 'FAILED'
-  AND CASE
-  WHEN typeof("next_attempt_at") IN ('integer', 'real')
-  OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-  ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-  END >= 253402214400000;
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_accepted_state" ON "emails" ("id") WHERE "status" = 'ACCEPTED';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_ready_state" ON "emails" ("id") WHERE "status" = 'READY';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_invalid_state" ON "emails" ("id") WHERE "status" = 'INVALID';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state"
-  ON "emails" ("id")
-  WHERE "status" = 'SENT-ACKNOWLEDGED';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state"
-  ON "emails" ("id")
-  WHERE "status" = 'FAILED-ACKNOWLEDGED';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_send_claim"
-  ON "emails" (
-    (
-      CASE
-        WHEN typeof("updated_at") IN ('integer', 'real')
-        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-    ),
-      "id"
-  )
-  WHERE "status" = 'READY';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_send_lease"
-  ON "emails" (
-    (
-      CASE
-        WHEN typeof("updated_at") IN ('integer', 'real')
-        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-    )
-  )
-  WHERE "status" = 'PROCESSING';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_send_spent5"
-  ON "emails" ("id")
-  WHERE "status" = 'READY'
-  AND COALESCE("attempts", 0) >= 5;
 
 -- create
 CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim"
@@ -209,37 +165,6 @@ CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim"
   );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease"
-  ON "emails" (
-    (
-      CASE
-        WHEN typeof("updated_at") IN ('integer', 'real')
-        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-    )
-  )
-  WHERE "status" = 'CALLING-SENT-CALLBACK';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5"
-  ON "emails" ("id")
-  WHERE "status" = 'SENT'
-  AND (
-    CASE
-      WHEN typeof("next_attempt_at") IN ('integer', 'real')
-      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END IS NULL
-      OR CASE
-      WHEN typeof("next_attempt_at") IN ('integer', 'real')
-      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END < 253402214400000
-  )
-  AND COALESCE("attempts", 0) >= 5;
-
--- create
 CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim"
   ON "emails" (
     (
@@ -264,37 +189,6 @@ CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim"
       ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END < 253402214400000
   );
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease"
-  ON "emails" (
-    (
-      CASE
-        WHEN typeof("updated_at") IN ('integer', 'real')
-        OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
-        ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-    )
-  )
-  WHERE "status" = 'CALLING-FAILED-CALLBACK';
-
--- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5"
-  ON "emails" ("id")
-  WHERE "status" = 'FAILED'
-  AND (
-    CASE
-      WHEN typeof("next_attempt_at") IN ('integer', 'real')
-      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END IS NULL
-      OR CASE
-      WHEN typeof("next_attempt_at") IN ('integer', 'real')
-      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END < 253402214400000
-  )
-  AND COALESCE("attempts", 0) >= 5;
 
 -- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path",
 --   "payload_path", "reason"], joined: [] }
@@ -1924,6 +1818,81 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'ACCEPTED'
+  AND (
+    (
+      (
+        (
+          t."status" = 'SENT'
+            AND CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END >= 253402214400000
+        )
+          OR (
+            t."status" = 'FAILED'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
@@ -2048,32 +2017,181 @@ SELECT (
   );
 
 -- intake: census SENT: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status",
+                  t."next_attempt_at"
+                FROM "emails" AS t
+                  WHERE t."status" = 'SENT'
+                  AND (
+                    CASE
+                      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                      END IS NULL
+                      OR CASE
+                      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                      END < 253402214400000
+                  )
+                  ORDER BY CASE
+                  WHEN typeof(t."updated_at") IN ('integer', 'real')
+                  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
+                  t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
 FROM (
-  SELECT 1 AS one
-    FROM "emails" AS t
-    WHERE t."status" = 'SENT'
-    AND (
-      CASE
-        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END IS NULL
-        OR CASE
-        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END < 253402214400000
-    )
-    LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status",
+                t."next_attempt_at"
+              FROM "emails" AS t
+                WHERE t."status" = 'SENT'
+                AND (
+                  CASE
+                    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                    END IS NULL
+                    OR CASE
+                    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                    END < 253402214400000
+                )
+                ORDER BY CASE
+                WHEN typeof(t."updated_at") IN ('integer', 'real')
+                OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END,
+                t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'SENT'
+  AND (
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
+  LIMIT 10001) AS counted) AS c;
 
 -- intake: census SENT_SILENT: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE t."status" = 'SENT'
+    WHERE (
+      (
+        (
+          (
+            t."status" = 'SENT'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+            OR (
+              t."status" = 'FAILED'
+                AND CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END >= 253402214400000
+            )
+            OR (t."status" = 'INVALID')
+        )
+      )
+        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+        OR (
+          t."status" = 'SENT'
+            AND (
+              CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END IS NULL
+                OR CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END < 253402214400000
+            )
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+        OR (
+          t."status" = 'FAILED'
+            AND (
+              CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END IS NULL
+                OR CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END < 253402214400000
+            )
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'SENT'
+        AND CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END >= 253402214400000 THEN 'SENT_SILENT'
+        WHEN t."status" = 'FAILED'
+        AND CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END >= 253402214400000 THEN 'FAILED_SILENT'
+        WHEN t."status" = 'INVALID' THEN 'INVALID'
+        ELSE 'no attempts left'
+        END
+    ) = 'SENT_SILENT'
+    AND t."status" = 'SENT'
     AND CASE
     WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
     OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -2083,32 +2201,181 @@ FROM (
 ) AS counted;
 
 -- intake: census FAILED: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status",
+                  t."next_attempt_at"
+                FROM "emails" AS t
+                  WHERE t."status" = 'FAILED'
+                  AND (
+                    CASE
+                      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                      END IS NULL
+                      OR CASE
+                      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                      END < 253402214400000
+                  )
+                  ORDER BY CASE
+                  WHEN typeof(t."updated_at") IN ('integer', 'real')
+                  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
+                  t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
 FROM (
-  SELECT 1 AS one
-    FROM "emails" AS t
-    WHERE t."status" = 'FAILED'
-    AND (
-      CASE
-        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END IS NULL
-        OR CASE
-        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END < 253402214400000
-    )
-    LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status",
+                t."next_attempt_at"
+              FROM "emails" AS t
+                WHERE t."status" = 'FAILED'
+                AND (
+                  CASE
+                    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                    END IS NULL
+                    OR CASE
+                    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                    END < 253402214400000
+                )
+                ORDER BY CASE
+                WHEN typeof(t."updated_at") IN ('integer', 'real')
+                OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END,
+                t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'FAILED'
+  AND (
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
+  LIMIT 10001) AS counted) AS c;
 
 -- intake: census FAILED_SILENT: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE t."status" = 'FAILED'
+    WHERE (
+      (
+        (
+          (
+            t."status" = 'SENT'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+            OR (
+              t."status" = 'FAILED'
+                AND CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END >= 253402214400000
+            )
+            OR (t."status" = 'INVALID')
+        )
+      )
+        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+        OR (
+          t."status" = 'SENT'
+            AND (
+              CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END IS NULL
+                OR CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END < 253402214400000
+            )
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+        OR (
+          t."status" = 'FAILED'
+            AND (
+              CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END IS NULL
+                OR CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END < 253402214400000
+            )
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'SENT'
+        AND CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END >= 253402214400000 THEN 'SENT_SILENT'
+        WHEN t."status" = 'FAILED'
+        AND CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END >= 253402214400000 THEN 'FAILED_SILENT'
+        WHEN t."status" = 'INVALID' THEN 'INVALID'
+        ELSE 'no attempts left'
+        END
+    ) = 'FAILED_SILENT'
+    AND t."status" = 'FAILED'
     AND CASE
     WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
     OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -2118,40 +2385,254 @@ FROM (
 ) AS counted;
 
 -- intake: census ACCEPTED: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'ACCEPTED' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status"
+                FROM "emails" AS t
+                  WHERE t."status" = 'ACCEPTED'
+                  ORDER BY CASE
+                  WHEN typeof(t."updated_at") IN ('integer', 'real')
+                  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
+                  t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status"
+              FROM "emails" AS t
+                WHERE t."status" = 'ACCEPTED'
+                ORDER BY CASE
+                WHEN typeof(t."updated_at") IN ('integer', 'real')
+                OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END,
+                t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'ACCEPTED' LIMIT 10001) AS counted) AS c;
 
 -- intake: census INTAKING: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'INTAKING' LIMIT 10001) AS counted;
 
 -- intake: census READY: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'READY' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status"
+                FROM "emails" AS t
+                  WHERE t."status" = 'READY'
+                  ORDER BY CASE
+                  WHEN typeof(t."updated_at") IN ('integer', 'real')
+                  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
+                  t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status"
+              FROM "emails" AS t
+                WHERE t."status" = 'READY'
+                ORDER BY CASE
+                WHEN typeof(t."updated_at") IN ('integer', 'real')
+                OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END,
+                t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'READY' LIMIT 10001) AS counted) AS c;
 
 -- intake: census INVALID: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'INVALID' LIMIT 10001) AS counted;
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE (
+      (
+        (
+          (
+            t."status" = 'SENT'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+            OR (
+              t."status" = 'FAILED'
+                AND CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END >= 253402214400000
+            )
+            OR (t."status" = 'INVALID')
+        )
+      )
+        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+        OR (
+          t."status" = 'SENT'
+            AND (
+              CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END IS NULL
+                OR CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END < 253402214400000
+            )
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+        OR (
+          t."status" = 'FAILED'
+            AND (
+              CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END IS NULL
+                OR CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END < 253402214400000
+            )
+            AND COALESCE(t."attempts", 0) >= 5
+        )
+    )
+    AND (
+      CASE
+        WHEN t."status" = 'SENT'
+        AND CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END >= 253402214400000 THEN 'SENT_SILENT'
+        WHEN t."status" = 'FAILED'
+        AND CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END >= 253402214400000 THEN 'FAILED_SILENT'
+        WHEN t."status" = 'INVALID' THEN 'INVALID'
+        ELSE 'no attempts left'
+        END
+    ) = 'INVALID'
+    AND t."status" = 'INVALID'
+    LIMIT 10001
+) AS counted;
 
 -- intake: census PROCESSING: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'PROCESSING' LIMIT 10001) AS counted;
 
 -- intake: census CALLING-SENT-CALLBACK: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'CALLING-SENT-CALLBACK' LIMIT 10001) AS counted;
 
 -- intake: census SENT-ACKNOWLEDGED: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT-ACKNOWLEDGED' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "emails" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (SELECT 1 AS one FROM (SELECT t."id", t."status" FROM "emails" AS t ORDER BY t."id" LIMIT 50000) AS t
+
+WHERE t."status" = 'SENT-ACKNOWLEDGED' LIMIT 10001) AS counted) AS c;
 
 -- intake: census CALLING-FAILED-CALLBACK: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'CALLING-FAILED-CALLBACK' LIMIT 10001) AS counted;
 
 -- intake: census FAILED-ACKNOWLEDGED: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED-ACKNOWLEDGED' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "emails" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (SELECT 1 AS one FROM (SELECT t."id", t."status" FROM "emails" AS t ORDER BY t."id" LIMIT 50000) AS t
+
+WHERE t."status" = 'FAILED-ACKNOWLEDGED' LIMIT 10001) AS counted) AS c;
 
 -- intake: requeue ids INVALID, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
@@ -2418,6 +2899,81 @@ SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
   AND (
+    (
+      (
+        (
+          t."status" = 'SENT'
+            AND CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END >= 253402214400000
+        )
+          OR (
+            t."status" = 'FAILED'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'INVALID'
+  AND (
     ?1 IS NULL
       OR CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -2520,6 +3076,81 @@ WHERE t."status" = 'SENT'
   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
   END >= 253402214400000
   AND (
+    (
+      (
+        (
+          t."status" = 'SENT'
+            AND CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END >= 253402214400000
+        )
+          OR (
+            t."status" = 'FAILED'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'SENT_SILENT'
+  AND (
     ?1 IS NULL
       OR CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -2621,6 +3252,81 @@ WHERE t."status" = 'FAILED'
   OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
   END >= 253402214400000
+  AND (
+    (
+      (
+        (
+          t."status" = 'SENT'
+            AND CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END >= 253402214400000
+        )
+          OR (
+            t."status" = 'FAILED'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'FAILED_SILENT'
   AND (
     ?1 IS NULL
       OR CASE
@@ -5200,6 +5906,81 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'READY'
+  AND (
+    (
+      (
+        (
+          t."status" = 'SENT'
+            AND CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END >= 253402214400000
+        )
+          OR (
+            t."status" = 'FAILED'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
@@ -7242,6 +8023,81 @@ WHERE t."status" = 'SENT'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END < 253402214400000
   )
+  AND (
+    (
+      (
+        (
+          t."status" = 'SENT'
+            AND CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END >= 253402214400000
+        )
+          OR (
+            t."status" = 'FAILED'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
@@ -7531,6 +8387,81 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
+  AND (
+    (
+      (
+        (
+          t."status" = 'SENT'
+            AND CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END >= 253402214400000
+        )
+          OR (
+            t."status" = 'FAILED'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'INVALID'
   AND (
     ?1 IS NULL
       OR CASE
@@ -9464,6 +10395,81 @@ WHERE t."status" = 'FAILED'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END < 253402214400000
   )
+  AND (
+    (
+      (
+        (
+          t."status" = 'SENT'
+            AND CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END >= 253402214400000
+        )
+          OR (
+            t."status" = 'FAILED'
+              AND CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END >= 253402214400000
+          )
+          OR (t."status" = 'INVALID')
+      )
+    )
+      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
+      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
+      OR (
+        t."status" = 'SENT'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+      OR (
+        t."status" = 'FAILED'
+          AND (
+            CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END IS NULL
+              OR CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END < 253402214400000
+          )
+          AND COALESCE(t."attempts", 0) >= 5
+      )
+  )
+  AND (
+    CASE
+      WHEN t."status" = 'SENT'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'SENT_SILENT'
+      WHEN t."status" = 'FAILED'
+      AND CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= 253402214400000 THEN 'FAILED_SILENT'
+      WHEN t."status" = 'INVALID' THEN 'INVALID'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);

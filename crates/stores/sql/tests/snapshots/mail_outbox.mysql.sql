@@ -751,19 +751,27 @@ SELECT (
   );
 
 -- dispatch: census queued: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `mail_outbox` AS t WHERE t.`status` = 'queued' LIMIT 10001) AS counted;
 
 -- dispatch: census dispatching: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `mail_outbox` AS t WHERE t.`status` = 'dispatching' LIMIT 10001) AS counted;
 
 -- dispatch: census sent: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `mail_outbox` AS t WHERE t.`status` = 'sent' LIMIT 10001) AS counted;
 
 -- dispatch: census failed: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `mail_outbox` AS t WHERE t.`status` = 'failed' LIMIT 10001) AS counted;
 
 -- dispatch: requeue ids failed, step 1: [Ids] -> Keys

@@ -43,19 +43,9 @@ CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease"
   WHERE "status" = 'dispatching';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5"
-  ON "mail_outbox" ("id")
-  WHERE "status" = 'queued'
-  AND "retry_count" >= 5;
-
--- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_queued_state" ON "mail_outbox" ("id") WHERE "status" = 'queued';
-
--- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_sent_state" ON "mail_outbox" ("id") WHERE "status" = 'sent';
-
--- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_failed_state" ON "mail_outbox" ("id") WHERE "status" = 'failed';
+CREATE INDEX IF NOT EXISTS "mail_outbox_rare5"
+  ON "mail_outbox" ((CASE WHEN "status" = 'failed' THEN 'failed' ELSE 'no attempts left' END), "id")
+  WHERE (("status" = 'failed') OR ("status" = 'queued' AND "retry_count" >= 5));
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_mail_outbox"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -645,6 +635,8 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."status" = 'queued'
+  AND ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
+  AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'no attempts left'
   AND t."retry_count" >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -717,20 +709,84 @@ SELECT (
   )::float8;
 
 -- dispatch: census queued: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "mail_outbox" AS t WHERE t."status" = 'queued' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status"
+                FROM "mail_outbox" AS t WHERE t."status" = 'queued' ORDER BY t."next_attempt_at",
+                  t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status"
+              FROM "mail_outbox" AS t WHERE t."status" = 'queued' ORDER BY t."next_attempt_at",
+                t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'queued' LIMIT 10001) AS counted) AS c;
 
 -- dispatch: census dispatching: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (SELECT 1 AS one FROM "mail_outbox" AS t WHERE t."status" = 'dispatching' LIMIT 10001) AS counted;
 
 -- dispatch: census sent: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "mail_outbox" AS t WHERE t."status" = 'sent' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "mail_outbox" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (SELECT t."id", t."status" FROM "mail_outbox" AS t ORDER BY t."id" LIMIT 50000) AS t
+    
+
+WHERE t."status" = 'sent' LIMIT 10001) AS counted) AS c;
 
 -- dispatch: census failed: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "mail_outbox" AS t WHERE t."status" = 'failed' LIMIT 10001) AS counted;
+SELECT
+  (COUNT(*))::bigint,
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "mail_outbox" AS t
+    WHERE ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
+    AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+    AND t."status" = 'failed'
+    LIMIT 10001
+) AS counted;
 
 -- dispatch: requeue ids failed: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -758,6 +814,8 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."status" = 'failed'
+  AND ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
+  AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'failed'
   AND (
     $1::float8 IS NULL
       OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))

@@ -60,19 +60,9 @@ CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease"
   WHERE "status" = 'dispatching';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5"
-  ON "mail_outbox" ("id")
-  WHERE "status" = 'queued'
-  AND "retry_count" >= 5;
-
--- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_queued_state" ON "mail_outbox" ("id") WHERE "status" = 'queued';
-
--- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_sent_state" ON "mail_outbox" ("id") WHERE "status" = 'sent';
-
--- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_failed_state" ON "mail_outbox" ("id") WHERE "status" = 'failed';
+CREATE INDEX IF NOT EXISTS "mail_outbox_rare5"
+  ON "mail_outbox" ((CASE WHEN "status" = 'failed' THEN 'failed' ELSE 'no attempts left' END), "id")
+  WHERE (("status" = 'failed') OR ("status" = 'queued' AND "retry_count" >= 5));
 
 -- dispatch: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["attachments",
 --   "bcc", "cc", "created", "dedupe", "from", "headers", "html", "locale", "reply_to", "results", "subject",
@@ -1071,6 +1061,8 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
 WHERE t."status" = 'queued'
+  AND ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
+  AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'no attempts left'
   AND t."retry_count" >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
@@ -1196,20 +1188,96 @@ SELECT (
   );
 
 -- dispatch: census queued: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "mail_outbox" AS t WHERE t."status" = 'queued' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status"
+                FROM "mail_outbox" AS t
+                  WHERE t."status" = 'queued'
+                  ORDER BY CASE
+                  WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                  OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
+                  t."id" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status"
+              FROM "mail_outbox" AS t
+                WHERE t."status" = 'queued'
+                ORDER BY CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END,
+                t."id" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."status" = 'queued' LIMIT 10001) AS counted) AS c;
 
 -- dispatch: census dispatching: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (SELECT 1 AS one FROM "mail_outbox" AS t WHERE t."status" = 'dispatching' LIMIT 10001) AS counted;
 
 -- dispatch: census sent: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "mail_outbox" AS t WHERE t."status" = 'sent' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "mail_outbox" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (SELECT t."id", t."status" FROM "mail_outbox" AS t ORDER BY t."id" LIMIT 50000) AS t
+    
+
+WHERE t."status" = 'sent' LIMIT 10001) AS counted) AS c;
 
 -- dispatch: census failed: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "mail_outbox" AS t WHERE t."status" = 'failed' LIMIT 10001) AS counted;
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "mail_outbox" AS t
+    WHERE ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
+    AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+    AND t."status" = 'failed'
+    LIMIT 10001
+) AS counted;
 
 -- dispatch: requeue ids failed: [Ids] -> Keys
 UPDATE "mail_outbox" AS t SET
@@ -1270,6 +1338,8 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
 WHERE t."status" = 'failed'
+  AND ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
+  AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'failed'
   AND (
     ?1 IS NULL
       OR CASE

@@ -1137,7 +1137,9 @@ SELECT (
   );
 
 -- notify: census waiting: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one
     FROM `open_event_notifications` AS t
@@ -1147,7 +1149,9 @@ FROM (
 ) AS counted;
 
 -- notify: census locked: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one
     FROM `open_event_notifications` AS t
@@ -1157,25 +1161,33 @@ FROM (
 ) AS counted;
 
 -- notify: census sent: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'sent' LIMIT 10001
 ) AS counted;
 
 -- notify: census failed: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'failed' LIMIT 10001
 ) AS counted;
 
 -- notify: census skipped: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'skipped' LIMIT 10001
 ) AS counted;
 
 -- notify: census expired: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'expired' LIMIT 10001
 ) AS counted;

@@ -89,35 +89,27 @@ CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease"
   AND "locked_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'pending'
-  AND "locked_at" IS NULL
-  AND "fanout_attempts" >= 3;
+CREATE INDEX IF NOT EXISTS "open_event_notifications_rare3"
+  ON "open_event_notifications" (
+    (
+      CASE
+        WHEN "fanout_status" = 'failed' THEN 'failed'
+        WHEN "fanout_status" = 'skipped' THEN 'skipped'
+        WHEN "fanout_status" = 'expired' THEN 'expired'
+        ELSE 'no attempts left'
+        END
+    ),
+      "notification_id"
+  )
+  WHERE (
+    ((("fanout_status" = 'failed') OR ("fanout_status" = 'skipped') OR ("fanout_status" = 'expired')))
+      OR ("fanout_status" = 'pending' AND "locked_at" IS NULL AND "fanout_attempts" >= 3)
+  );
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'sent';
-
--- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'failed';
-
--- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'skipped';
-
--- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'expired';
-
--- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_same2"
-  ON "open_event_notifications" ("subscription_id", "dedupe_key");
+CREATE INDEX IF NOT EXISTS "open_event_notifications_counted2"
+  ON "open_event_notifications" ("subscription_id", "dedupe_key")
+  WHERE (("fanout_status" = 'pending' AND "locked_at" IS NOT NULL) OR ("fanout_status" = 'sent'));
 
 -- create, notify
 CREATE
@@ -291,7 +283,8 @@ SELECT
     (
       SELECT COUNT(*)
         FROM "open_event_notifications" AS c
-        WHERE c."fanout_status" = 'sent'
+        WHERE ((c."fanout_status" = 'pending' AND c."locked_at" IS NOT NULL) OR (c."fanout_status" = 'sent'))
+        AND c."fanout_status" = 'sent'
         AND c."subscription_id" = t."subscription_id"
         AND c."notification_id" <> t."notification_id"
     )
@@ -300,7 +293,8 @@ SELECT
     (
       SELECT COUNT(*)
         FROM "open_event_notifications" AS c
-        WHERE c."fanout_status" = 'sent'
+        WHERE ((c."fanout_status" = 'pending' AND c."locked_at" IS NOT NULL) OR (c."fanout_status" = 'sent'))
+        AND c."fanout_status" = 'sent'
         AND c."last_attempt_at" >= now() - interval '180 seconds'
         AND c."subscription_id" = t."subscription_id"
         AND c."dedupe_key" = t."dedupe_key"
@@ -311,7 +305,8 @@ SELECT
     (
       SELECT COUNT(*)
         FROM "open_event_notifications" AS c
-        WHERE c."fanout_status" = 'pending'
+        WHERE ((c."fanout_status" = 'pending' AND c."locked_at" IS NOT NULL) OR (c."fanout_status" = 'sent'))
+        AND c."fanout_status" = 'pending'
         AND c."locked_at" IS NOT NULL
         AND NOT (COALESCE(c."locked_by", '') = 'deferred')
         AND c."subscription_id" = t."subscription_id"
@@ -349,7 +344,9 @@ WHERE t."notification_id" = ANY (($3::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM ($4::text)::varchar
   AND t."locked_at" IS NOT DISTINCT FROM ($5::text)::timestamptz
-RETURNING t.*),
+RETURNING
+  t."notification_id",
+  t."subscription_id"),
 effect0 AS (
 INSERT INTO "subscription_events" ("subscription_id", "event_type", "section_status", "created_at")
 SELECT
@@ -397,7 +394,8 @@ WHERE t."notification_id" = v."id"
     AND t."locked_at" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
 RETURNING
-  t.*,
+  t."notification_id",
+  t."subscription_id",
   v."e_section_status" AS "postrider e_section_status"),
 effect0 AS (
 INSERT INTO "subscription_events" ("subscription_id", "event_type", "section_status", "created_at")
@@ -942,6 +940,18 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
+  AND (
+    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+  )
+  AND (
+    CASE
+      WHEN t."fanout_status" = 'failed' THEN 'failed'
+      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+      WHEN t."fanout_status" = 'expired' THEN 'expired'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND t."fanout_attempts" >= 3
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -1090,17 +1100,59 @@ SELECT (
   )::float8;
 
 -- notify: census waiting: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."notification_id",
+                  t."fanout_status",
+                  t."locked_at"
+                FROM "open_event_notifications" AS t
+                  WHERE t."fanout_status" = 'pending'
+                  AND t."locked_at" IS NULL
+                  ORDER BY t."notification_id"
+                  LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
 FROM (
-  SELECT 1 AS one
-    FROM "open_event_notifications" AS t
-    WHERE t."fanout_status" = 'pending'
-    AND t."locked_at" IS NULL
-    LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."notification_id",
+                t."fanout_status",
+                t."locked_at"
+              FROM "open_event_notifications" AS t
+                WHERE t."fanout_status" = 'pending'
+                AND t."locked_at" IS NULL
+                ORDER BY t."notification_id"
+                LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL LIMIT 10001) AS counted) AS c;
 
 -- notify: census locked: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (
   SELECT 1 AS one
     FROM "open_event_notifications" AS t
@@ -1110,27 +1162,99 @@ FROM (
 ) AS counted;
 
 -- notify: census sent: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1 FROM "open_event_notifications" AS t ORDER BY t."notification_id" LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
 FROM (
-  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'sent' LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT
+            t."notification_id",
+            t."fanout_status"
+          FROM "open_event_notifications" AS t ORDER BY t."notification_id" LIMIT 50000
+        ) AS t
+    
+
+WHERE t."fanout_status" = 'sent' LIMIT 10001) AS counted) AS c;
 
 -- notify: census failed: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (
-  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'failed' LIMIT 10001
+  SELECT 1 AS one
+    FROM "open_event_notifications" AS t
+    WHERE (
+      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+    )
+    AND (
+      CASE
+        WHEN t."fanout_status" = 'failed' THEN 'failed'
+        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+        WHEN t."fanout_status" = 'expired' THEN 'expired'
+        ELSE 'no attempts left'
+        END
+    ) = 'failed'
+    AND t."fanout_status" = 'failed'
+    LIMIT 10001
 ) AS counted;
 
 -- notify: census skipped: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (
-  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'skipped' LIMIT 10001
+  SELECT 1 AS one
+    FROM "open_event_notifications" AS t
+    WHERE (
+      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+    )
+    AND (
+      CASE
+        WHEN t."fanout_status" = 'failed' THEN 'failed'
+        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+        WHEN t."fanout_status" = 'expired' THEN 'expired'
+        ELSE 'no attempts left'
+        END
+    ) = 'skipped'
+    AND t."fanout_status" = 'skipped'
+    LIMIT 10001
 ) AS counted;
 
 -- notify: census expired: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (
-  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'expired' LIMIT 10001
+  SELECT 1 AS one
+    FROM "open_event_notifications" AS t
+    WHERE (
+      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+    )
+    AND (
+      CASE
+        WHEN t."fanout_status" = 'failed' THEN 'failed'
+        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+        WHEN t."fanout_status" = 'expired' THEN 'expired'
+        ELSE 'no attempts left'
+        END
+    ) = 'expired'
+    AND t."fanout_status" = 'expired'
+    LIMIT 10001
 ) AS counted;
 
 -- notify: requeue ids failed: [Ids] -> Keys
@@ -1196,6 +1320,18 @@ SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'failed'
   AND (
+    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+  )
+  AND (
+    CASE
+      WHEN t."fanout_status" = 'failed' THEN 'failed'
+      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+      WHEN t."fanout_status" = 'expired' THEN 'expired'
+      ELSE 'no attempts left'
+      END
+  ) = 'failed'
+  AND (
     $1::float8 IS NULL
       OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
       OR t."last_attempt_at" IS NULL
@@ -1224,6 +1360,18 @@ SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'skipped'
   AND (
+    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+  )
+  AND (
+    CASE
+      WHEN t."fanout_status" = 'failed' THEN 'failed'
+      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+      WHEN t."fanout_status" = 'expired' THEN 'expired'
+      ELSE 'no attempts left'
+      END
+  ) = 'skipped'
+  AND (
     $1::float8 IS NULL
       OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
       OR t."last_attempt_at" IS NULL
@@ -1251,6 +1399,18 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'expired'
+  AND (
+    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+  )
+  AND (
+    CASE
+      WHEN t."fanout_status" = 'failed' THEN 'failed'
+      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+      WHEN t."fanout_status" = 'expired' THEN 'expired'
+      ELSE 'no attempts left'
+      END
+  ) = 'expired'
   AND (
     $1::float8 IS NULL
       OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))

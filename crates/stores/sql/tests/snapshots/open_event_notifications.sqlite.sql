@@ -97,35 +97,27 @@ CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease"
   AND "locked_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'pending'
-  AND "locked_at" IS NULL
-  AND "fanout_attempts" >= 3;
+CREATE INDEX IF NOT EXISTS "open_event_notifications_rare3"
+  ON "open_event_notifications" (
+    (
+      CASE
+        WHEN "fanout_status" = 'failed' THEN 'failed'
+        WHEN "fanout_status" = 'skipped' THEN 'skipped'
+        WHEN "fanout_status" = 'expired' THEN 'expired'
+        ELSE 'no attempts left'
+        END
+    ),
+      "notification_id"
+  )
+  WHERE (
+    ((("fanout_status" = 'failed') OR ("fanout_status" = 'skipped') OR ("fanout_status" = 'expired')))
+      OR ("fanout_status" = 'pending' AND "locked_at" IS NULL AND "fanout_attempts" >= 3)
+  );
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'sent';
-
--- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'failed';
-
--- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'skipped';
-
--- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state"
-  ON "open_event_notifications" ("notification_id")
-  WHERE "fanout_status" = 'expired';
-
--- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_same2"
-  ON "open_event_notifications" ("subscription_id", "dedupe_key");
+CREATE INDEX IF NOT EXISTS "open_event_notifications_counted2"
+  ON "open_event_notifications" ("subscription_id", "dedupe_key")
+  WHERE (("fanout_status" = 'pending' AND "locked_at" IS NOT NULL) OR ("fanout_status" = 'sent'));
 
 -- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, pool: 8, fields: ["created",
 --   "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id",
@@ -344,7 +336,8 @@ SELECT
     (
       SELECT COUNT(*)
         FROM "open_event_notifications" AS c
-        WHERE c."fanout_status" = 'sent'
+        WHERE ((c."fanout_status" = 'pending' AND c."locked_at" IS NOT NULL) OR (c."fanout_status" = 'sent'))
+        AND c."fanout_status" = 'sent'
         AND c."subscription_id" = t."subscription_id"
         AND c."notification_id" <> t."notification_id"
     ) AS INTEGER
@@ -353,7 +346,8 @@ SELECT
     (
       SELECT COUNT(*)
         FROM "open_event_notifications" AS c
-        WHERE c."fanout_status" = 'sent'
+        WHERE ((c."fanout_status" = 'pending' AND c."locked_at" IS NOT NULL) OR (c."fanout_status" = 'sent'))
+        AND c."fanout_status" = 'sent'
         AND CASE
         WHEN typeof(c."last_attempt_at") IN ('integer', 'real')
         OR c."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(c."last_attempt_at" AS INTEGER)
@@ -368,7 +362,8 @@ SELECT
     (
       SELECT COUNT(*)
         FROM "open_event_notifications" AS c
-        WHERE c."fanout_status" = 'pending'
+        WHERE ((c."fanout_status" = 'pending' AND c."locked_at" IS NOT NULL) OR (c."fanout_status" = 'sent'))
+        AND c."fanout_status" = 'pending'
         AND c."locked_at" IS NOT NULL
         AND NOT (COALESCE(c."locked_by", '') = 'deferred')
         AND c."subscription_id" = t."subscription_id"
@@ -1354,6 +1349,18 @@ WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
+  AND (
+    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+  )
+  AND (
+    CASE
+      WHEN t."fanout_status" = 'failed' THEN 'failed'
+      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+      WHEN t."fanout_status" = 'expired' THEN 'expired'
+      ELSE 'no attempts left'
+      END
+  ) = 'no attempts left'
   AND t."fanout_attempts" >= 3
 LIMIT ?1)
 RETURNING CAST("notification_id" AS INTEGER);
@@ -1602,17 +1609,59 @@ SELECT (
   );
 
 -- notify: census waiting: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."notification_id",
+                  t."fanout_status",
+                  t."locked_at"
+                FROM "open_event_notifications" AS t
+                  WHERE t."fanout_status" = 'pending'
+                  AND t."locked_at" IS NULL
+                  ORDER BY t."notification_id"
+                  LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
 FROM (
-  SELECT 1 AS one
-    FROM "open_event_notifications" AS t
-    WHERE t."fanout_status" = 'pending'
-    AND t."locked_at" IS NULL
-    LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."notification_id",
+                t."fanout_status",
+                t."locked_at"
+              FROM "open_event_notifications" AS t
+                WHERE t."fanout_status" = 'pending'
+                AND t."locked_at" IS NULL
+                ORDER BY t."notification_id"
+                LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL LIMIT 10001) AS counted) AS c;
 
 -- notify: census locked: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (
   SELECT 1 AS one
     FROM "open_event_notifications" AS t
@@ -1622,27 +1671,99 @@ FROM (
 ) AS counted;
 
 -- notify: census sent: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1 FROM "open_event_notifications" AS t ORDER BY t."notification_id" LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
 FROM (
-  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'sent' LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT
+            t."notification_id",
+            t."fanout_status"
+          FROM "open_event_notifications" AS t ORDER BY t."notification_id" LIMIT 50000
+        ) AS t
+    
+
+WHERE t."fanout_status" = 'sent' LIMIT 10001) AS counted) AS c;
 
 -- notify: census failed: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (
-  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'failed' LIMIT 10001
+  SELECT 1 AS one
+    FROM "open_event_notifications" AS t
+    WHERE (
+      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+    )
+    AND (
+      CASE
+        WHEN t."fanout_status" = 'failed' THEN 'failed'
+        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+        WHEN t."fanout_status" = 'expired' THEN 'expired'
+        ELSE 'no attempts left'
+        END
+    ) = 'failed'
+    AND t."fanout_status" = 'failed'
+    LIMIT 10001
 ) AS counted;
 
 -- notify: census skipped: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (
-  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'skipped' LIMIT 10001
+  SELECT 1 AS one
+    FROM "open_event_notifications" AS t
+    WHERE (
+      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+    )
+    AND (
+      CASE
+        WHEN t."fanout_status" = 'failed' THEN 'failed'
+        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+        WHEN t."fanout_status" = 'expired' THEN 'expired'
+        ELSE 'no attempts left'
+        END
+    ) = 'skipped'
+    AND t."fanout_status" = 'skipped'
+    LIMIT 10001
 ) AS counted;
 
 -- notify: census expired: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (
-  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'expired' LIMIT 10001
+  SELECT 1 AS one
+    FROM "open_event_notifications" AS t
+    WHERE (
+      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+    )
+    AND (
+      CASE
+        WHEN t."fanout_status" = 'failed' THEN 'failed'
+        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+        WHEN t."fanout_status" = 'expired' THEN 'expired'
+        ELSE 'no attempts left'
+        END
+    ) = 'expired'
+    AND t."fanout_status" = 'expired'
+    LIMIT 10001
 ) AS counted;
 
 -- notify: requeue ids failed: [Ids] -> Keys
@@ -1699,6 +1820,18 @@ SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'failed'
   AND (
+    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+  )
+  AND (
+    CASE
+      WHEN t."fanout_status" = 'failed' THEN 'failed'
+      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+      WHEN t."fanout_status" = 'expired' THEN 'expired'
+      ELSE 'no attempts left'
+      END
+  ) = 'failed'
+  AND (
     ?1 IS NULL
       OR CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
@@ -1740,6 +1873,18 @@ SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'skipped'
   AND (
+    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+  )
+  AND (
+    CASE
+      WHEN t."fanout_status" = 'failed' THEN 'failed'
+      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+      WHEN t."fanout_status" = 'expired' THEN 'expired'
+      ELSE 'no attempts left'
+      END
+  ) = 'skipped'
+  AND (
     ?1 IS NULL
       OR CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
@@ -1780,6 +1925,18 @@ WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'expired'
+  AND (
+    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
+      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
+  )
+  AND (
+    CASE
+      WHEN t."fanout_status" = 'failed' THEN 'failed'
+      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+      WHEN t."fanout_status" = 'expired' THEN 'expired'
+      ELSE 'no attempts left'
+      END
+  ) = 'expired'
   AND (
     ?1 IS NULL
       OR CASE

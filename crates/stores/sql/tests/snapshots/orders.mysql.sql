@@ -1059,25 +1059,33 @@ SELECT (
   );
 
 -- mail: census new: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one FROM `Order` AS t WHERE t.`select` = 0 AND t.`tenant` = 'it''s us' LIMIT 10001
 ) AS counted;
 
 -- mail: census taken: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one FROM `Order` AS t WHERE t.`select` = 1 AND t.`tenant` = 'it''s us' LIMIT 10001
 ) AS counted;
 
 -- mail: census done: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one FROM `Order` AS t WHERE t.`select` = 2 AND t.`tenant` = 'it''s us' LIMIT 10001
 ) AS counted;
 
 -- mail: census failed: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (
   SELECT 1 AS one FROM `Order` AS t WHERE t.`select` = 9 AND t.`tenant` = 'it''s us' LIMIT 10001
 ) AS counted;

@@ -29,23 +29,12 @@ CREATE INDEX IF NOT EXISTS "Order_mail_claim"
 CREATE INDEX IF NOT EXISTS "Order_mail_lease" ON "Order" ("lastAttemptAt") WHERE "select" = 1;
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_mail_spent4"
-  ON "Order" ("orderId")
-  WHERE "select" = 0
-  AND COALESCE("tries", 0) >= 4
-  AND "tenant" = 'it''s us';
-
--- create
 CREATE INDEX IF NOT EXISTS "Order_done_purge" ON "Order" ("createdAt") WHERE "select" = 2;
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_new_state" ON "Order" ("orderId") WHERE "select" = 0;
-
--- create
-CREATE INDEX IF NOT EXISTS "Order_done_state" ON "Order" ("orderId") WHERE "select" = 2;
-
--- create
-CREATE INDEX IF NOT EXISTS "Order_failed_state" ON "Order" ("orderId") WHERE "select" = 9;
+CREATE INDEX IF NOT EXISTS "Order_rare4"
+  ON "Order" ((CASE WHEN "select" = 9 THEN 'failed' ELSE 'no attempts left' END), "orderId")
+  WHERE (("select" = 9) OR ("select" = 0 AND COALESCE("tries", 0) >= 4 AND "tenant" = 'it''s us'));
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_order"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -789,6 +778,8 @@ WITH pick AS MATERIALIZED (
 SELECT t."orderId" AS k
 FROM "Order" AS t
 WHERE t."select" = 0
+  AND ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
+  AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'no attempts left'
   AND COALESCE(t."tries", 0) >= 4
   AND t."tenant" = 'it''s us'
 LIMIT $1
@@ -882,27 +873,102 @@ SELECT (
   )::float8;
 
 -- mail: census new: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."orderId",
+                  t."select",
+                  t."tenant"
+                FROM "Order" AS t
+                  WHERE t."select" = 0
+                  AND t."tenant" = 'it''s us'
+                  ORDER BY t."rank" DESC NULLS LAST,
+                  COALESCE(t."nextAttemptAt", '-infinity'),
+                  t."orderId" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
 FROM (
-  SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 0 AND t."tenant" = 'it''s us' LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."orderId",
+                t."select",
+                t."tenant"
+              FROM "Order" AS t
+                WHERE t."select" = 0
+                AND t."tenant" = 'it''s us'
+                ORDER BY t."rank" DESC NULLS LAST,
+                COALESCE(t."nextAttemptAt", '-infinity'),
+                t."orderId" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."select" = 0 LIMIT 10001) AS counted) AS c;
 
 -- mail: census taken: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (
   SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 1 AND t."tenant" = 'it''s us' LIMIT 10001
 ) AS counted;
 
 -- mail: census done: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "Order" AS t ORDER BY t."orderId" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END
+  )::bigint
 FROM (
-  SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 2 AND t."tenant" = 'it''s us' LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT
+            t."orderId",
+            t."select",
+            t."tenant"
+          FROM "Order" AS t ORDER BY t."orderId" LIMIT 50000
+        ) AS t
+    
+
+WHERE t."select" = 2 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted) AS c;
 
 -- mail: census failed: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (
-  SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 9 AND t."tenant" = 'it''s us' LIMIT 10001
+  SELECT 1 AS one
+    FROM "Order" AS t
+    WHERE ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
+    AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+    AND t."select" = 9
+    AND t."tenant" = 'it''s us'
+    LIMIT 10001
 ) AS counted;
 
 -- mail: requeue ids failed: [Ids] -> Keys
@@ -930,6 +996,8 @@ WITH pick AS MATERIALIZED (
 SELECT t."orderId" AS k
 FROM "Order" AS t
 WHERE t."select" = 9
+  AND ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
+  AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'failed'
   AND (
     $1::float8 IS NULL
       OR t."lastAttemptAt" >= ((now() + make_interval(secs => (0 - $1::float8))) AT TIME ZONE 'utc')

@@ -52,13 +52,6 @@ CREATE INDEX IF NOT EXISTS "Order_mail_lease"
   WHERE "select" = 1;
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_mail_spent4"
-  ON "Order" ("orderId")
-  WHERE "select" = 0
-  AND COALESCE("tries", 0) >= 4
-  AND "tenant" = 'it''s us';
-
--- create
 CREATE INDEX IF NOT EXISTS "Order_done_purge"
   ON "Order" (
     (
@@ -72,13 +65,9 @@ CREATE INDEX IF NOT EXISTS "Order_done_purge"
   WHERE "select" = 2;
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_new_state" ON "Order" ("orderId") WHERE "select" = 0;
-
--- create
-CREATE INDEX IF NOT EXISTS "Order_done_state" ON "Order" ("orderId") WHERE "select" = 2;
-
--- create
-CREATE INDEX IF NOT EXISTS "Order_failed_state" ON "Order" ("orderId") WHERE "select" = 9;
+CREATE INDEX IF NOT EXISTS "Order_rare4"
+  ON "Order" ((CASE WHEN "select" = 9 THEN 'failed' ELSE 'no attempts left' END), "orderId")
+  WHERE (("select" = 9) OR ("select" = 0 AND COALESCE("tries", 0) >= 4 AND "tenant" = 'it''s us'));
 
 -- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["headers", "html",
 --   "subject", "to", "results"], joined: [] }
@@ -1180,6 +1169,8 @@ WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
 WHERE t."select" = 0
+  AND ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
+  AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'no attempts left'
   AND COALESCE(t."tries", 0) >= 4
   AND t."tenant" = 'it''s us'
 LIMIT ?1)
@@ -1297,27 +1288,110 @@ SELECT (
   );
 
 -- mail: census new: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."orderId",
+                  t."select",
+                  t."tenant"
+                FROM "Order" AS t WHERE t."select" = 0 AND t."tenant" = 'it''s us' ORDER BY t."rank" DESC,
+                  COALESCE(
+                    CASE
+                      WHEN typeof(t."nextAttemptAt") IN ('integer', 'real')
+                      OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER)
+                      ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
+                      END,
+                      0
+                  ),
+                  t."orderId" LIMIT 50001
+              ) AS p
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
 FROM (
-  SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 0 AND t."tenant" = 'it''s us' LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."orderId",
+                t."select",
+                t."tenant"
+              FROM "Order" AS t WHERE t."select" = 0 AND t."tenant" = 'it''s us' ORDER BY t."rank" DESC,
+                COALESCE(
+                  CASE
+                    WHEN typeof(t."nextAttemptAt") IN ('integer', 'real')
+                    OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER)
+                    ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
+                    END,
+                    0
+                ),
+                t."orderId" LIMIT 50000
+            ) AS p
+        ) AS t
+    
+
+WHERE t."select" = 0 LIMIT 10001) AS counted) AS c;
 
 -- mail: census taken: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (
   SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 1 AND t."tenant" = 'it''s us' LIMIT 10001
 ) AS counted;
 
 -- mail: census done: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "Order" AS t ORDER BY t."orderId" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
 FROM (
-  SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 2 AND t."tenant" = 'it''s us' LIMIT 10001
-) AS counted;
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT
+            t."orderId",
+            t."select",
+            t."tenant"
+          FROM "Order" AS t ORDER BY t."orderId" LIMIT 50000
+        ) AS t
+    
+
+WHERE t."select" = 2 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted) AS c;
 
 -- mail: census failed: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (
-  SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 9 AND t."tenant" = 'it''s us' LIMIT 10001
+  SELECT 1 AS one
+    FROM "Order" AS t
+    WHERE ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
+    AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+    AND t."select" = 9
+    AND t."tenant" = 'it''s us'
+    LIMIT 10001
 ) AS counted;
 
 -- mail: requeue ids failed: [Ids] -> Keys
@@ -1376,6 +1450,8 @@ WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
 WHERE t."select" = 9
+  AND ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
+  AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'failed'
   AND (
     ?1 IS NULL
       OR CASE

@@ -905,19 +905,27 @@ SELECT (
   );
 
 -- publish: census PENDING: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `outbox` AS t WHERE t.`status` = 'PENDING' LIMIT 10001) AS counted;
 
 -- publish: census PROCESSING: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' LIMIT 10001) AS counted;
 
 -- publish: census DELIVERED: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `outbox` AS t WHERE t.`status` = 'DELIVERED' LIMIT 10001) AS counted;
 
 -- publish: census FAILED: [] -> Other
-SELECT CAST(COUNT(*) AS SIGNED)
+SELECT
+  CAST(COUNT(*) AS SIGNED),
+  0
 FROM (SELECT 1 AS one FROM `outbox` AS t WHERE t.`status` = 'FAILED' LIMIT 10001) AS counted;
 
 -- publish: requeue ids FAILED, step 1: [Ids] -> Keys

@@ -39,19 +39,9 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_fresh"
   AND "partition_key" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_flight"
-  ON "outbox" ("partition_key")
-  WHERE "status" = 'PROCESSING'
-  AND "partition_key" IS NOT NULL;
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_lease" ON "outbox" ("claimed_at") WHERE "status" = 'PROCESSING';
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_spent3"
-  ON "outbox" ("id")
-  WHERE "status" = 'PENDING'
-  AND "retry_count" >= 3;
+CREATE INDEX IF NOT EXISTS "outbox_publish_held"
+  ON "outbox" ("partition_key", "claimed_at")
+  WHERE "status" = 'PROCESSING';
 
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_delivered_purge"
@@ -59,13 +49,9 @@ CREATE INDEX IF NOT EXISTS "outbox_delivered_purge"
   WHERE "status" = 'DELIVERED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_pending_state" ON "outbox" ("id") WHERE "status" = 'PENDING';
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_delivered_state" ON "outbox" ("id") WHERE "status" = 'DELIVERED';
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_failed_state" ON "outbox" ("id") WHERE "status" = 'FAILED';
+CREATE INDEX IF NOT EXISTS "outbox_rare3"
+  ON "outbox" ((CASE WHEN "status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END), "id")
+  WHERE (("status" = 'FAILED') OR ("status" = 'PENDING' AND "retry_count" >= 3));
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_outbox"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -865,7 +851,6 @@ SELECT
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
   AND t."claimed_at" < now() - interval '60 seconds'
-ORDER BY t."claimed_at"
 LIMIT $1;
 
 -- publish: reclaim, free: [Ids] -> Keys
@@ -976,6 +961,8 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
+  AND ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
+  AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'no attempts left'
   AND t."retry_count" >= 3
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -1116,20 +1103,108 @@ SELECT (
   )::float8;
 
 -- publish: census PENDING: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PENDING' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status"
+                FROM "outbox" AS t
+                  WHERE t."status" = 'PENDING'
+                  AND (t."partition_key" IS NULL)
+                  ORDER BY t."created_at",
+                  t."id" LIMIT 50001
+              ) AS p
+          
+      
+  
+UNION ALL SELECT *
+  FROM (
+    SELECT
+      t."id",
+      t."status"
+    FROM "outbox" AS t
+      WHERE t."status" = 'PENDING'
+      AND t."partition_key" IS NOT NULL
+      ORDER BY COALESCE(t."next_attempt_at", t."created_at")
+      LIMIT 50001
+  ) AS p) AS a
+  LIMIT 1 OFFSET 50000) THEN 1
+  ELSE 0
+  END)::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status"
+              FROM "outbox" AS t
+                WHERE t."status" = 'PENDING'
+                AND (t."partition_key" IS NULL)
+                ORDER BY t."created_at",
+                t."id" LIMIT 50000
+            ) AS p
+        
+    
+
+UNION ALL SELECT *
+  FROM (
+    SELECT
+      t."id",
+      t."status"
+    FROM "outbox" AS t
+      WHERE t."status" = 'PENDING'
+      AND t."partition_key" IS NOT NULL
+      ORDER BY COALESCE(t."next_attempt_at", t."created_at")
+      LIMIT 50000
+  ) AS p) AS t
+WHERE t."status" = 'PENDING' LIMIT 10001) AS counted) AS c;
 
 -- publish: census PROCESSING: [] -> Other
-SELECT (COUNT(*))::bigint
+SELECT
+  (COUNT(*))::bigint,
+  0
 FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PROCESSING' LIMIT 10001) AS counted;
 
 -- publish: census DELIVERED: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'DELIVERED' LIMIT 10001) AS counted;
+SELECT
+  (c.n)::bigint,
+  (
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "outbox" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END
+  )::bigint
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (SELECT 1 AS one FROM (SELECT t."id", t."status" FROM "outbox" AS t ORDER BY t."id" LIMIT 50000) AS t
+
+WHERE t."status" = 'DELIVERED' LIMIT 10001) AS counted) AS c;
 
 -- publish: census FAILED: [] -> Other
-SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'FAILED' LIMIT 10001) AS counted;
+SELECT
+  (COUNT(*))::bigint,
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "outbox" AS t
+    WHERE ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
+    AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'FAILED'
+    AND t."status" = 'FAILED'
+    LIMIT 10001
+) AS counted;
 
 -- publish: requeue ids FAILED: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -1157,6 +1232,8 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
 WHERE t."status" = 'FAILED'
+  AND ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
+  AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'FAILED'
   AND (
     $1::float8 IS NULL
       OR t."claimed_at" >= now() + make_interval(secs => (0 - $1::float8))

@@ -76,30 +76,18 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_fresh"
   AND NOT (typeof("partition_key") = 'blob');
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_flight"
-  ON "outbox" ("partition_key")
-  WHERE "status" = 'PROCESSING'
-  AND "partition_key" IS NOT NULL
-  AND NOT (typeof("partition_key") = 'blob');
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_lease"
+CREATE INDEX IF NOT EXISTS "outbox_publish_held"
   ON "outbox" (
-    (
-      CASE
-        WHEN typeof("claimed_at") IN ('integer', 'real')
-        OR "claimed_at" NOT GLOB '*[^0-9]*' THEN CAST("claimed_at" AS INTEGER)
-        ELSE CAST(round((julianday("claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-    )
+    "partition_key",
+      (
+        CASE
+          WHEN typeof("claimed_at") IN ('integer', 'real')
+          OR "claimed_at" NOT GLOB '*[^0-9]*' THEN CAST("claimed_at" AS INTEGER)
+          ELSE CAST(round((julianday("claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      )
   )
   WHERE "status" = 'PROCESSING';
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_spent3"
-  ON "outbox" ("id")
-  WHERE "status" = 'PENDING'
-  AND "retry_count" >= 3;
 
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_delivered_purge"
@@ -122,13 +110,9 @@ CREATE INDEX IF NOT EXISTS "outbox_delivered_purge"
   WHERE "status" = 'DELIVERED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_pending_state" ON "outbox" ("id") WHERE "status" = 'PENDING';
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_delivered_state" ON "outbox" ("id") WHERE "status" = 'DELIVERED';
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_failed_state" ON "outbox" ("id") WHERE "status" = 'FAILED';
+CREATE INDEX IF NOT EXISTS "outbox_rare3"
+  ON "outbox" ((CASE WHEN "status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END), "id")
+  WHERE (("status" = 'FAILED') OR ("status" = 'PENDING' AND "retry_count" >= 3));
 
 -- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["dedupe",
 --   "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
@@ -1364,11 +1348,6 @@ WHERE t."status" = 'PROCESSING'
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
     ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
     END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000
-ORDER BY CASE
-  WHEN typeof(t."claimed_at") IN ('integer', 'real')
-  OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
-  ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-  END
 LIMIT ?1;
 
 -- publish: reclaim, free: [Ids] -> Keys
@@ -1498,6 +1477,8 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
+  AND ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
+  AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'no attempts left'
   AND t."retry_count" >= 3
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
@@ -1771,20 +1752,140 @@ SELECT (
   );
 
 -- publish: census PENDING: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PENDING' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (
+        SELECT 1
+          FROM (
+            SELECT *
+              FROM (
+                SELECT
+                  t."id",
+                  t."status"
+                FROM "outbox" AS t
+                  WHERE t."status" = 'PENDING'
+                  AND (t."partition_key" IS NULL OR (typeof(t."partition_key") = 'blob'))
+                  ORDER BY CASE
+                  WHEN typeof(t."created_at") IN ('integer', 'real')
+                  OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
+                  t."id" LIMIT 50001
+              ) AS p
+          
+      
+  
+UNION ALL SELECT *
+  FROM (
+    SELECT
+      t."id",
+      t."status"
+    FROM "outbox" AS t
+      WHERE t."status" = 'PENDING'
+      AND t."partition_key" IS NOT NULL
+      AND NOT (typeof(t."partition_key") = 'blob')
+      ORDER BY COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+      LIMIT 50001
+  ) AS p) AS a
+  LIMIT 1 OFFSET 50000) THEN 1
+  ELSE 0
+  END AS INTEGER)
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (
+      SELECT 1 AS one
+        FROM (
+          SELECT *
+            FROM (
+              SELECT
+                t."id",
+                t."status"
+              FROM "outbox" AS t
+                WHERE t."status" = 'PENDING'
+                AND (t."partition_key" IS NULL OR (typeof(t."partition_key") = 'blob'))
+                ORDER BY CASE
+                WHEN typeof(t."created_at") IN ('integer', 'real')
+                OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END,
+                t."id" LIMIT 50000
+            ) AS p
+        
+    
+
+UNION ALL SELECT *
+  FROM (
+    SELECT
+      t."id",
+      t."status"
+    FROM "outbox" AS t
+      WHERE t."status" = 'PENDING'
+      AND t."partition_key" IS NOT NULL
+      AND NOT (typeof(t."partition_key") = 'blob')
+      ORDER BY COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+      LIMIT 50000
+  ) AS p) AS t
+WHERE t."status" = 'PENDING' LIMIT 10001) AS counted) AS c;
 
 -- publish: census PROCESSING: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
 FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PROCESSING' LIMIT 10001) AS counted;
 
 -- publish: census DELIVERED: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'DELIVERED' LIMIT 10001) AS counted;
+SELECT
+  CAST(c.n AS INTEGER),
+  CAST(
+    CASE
+      WHEN c.n <= 10000
+      AND EXISTS (SELECT 1 FROM "outbox" AS t ORDER BY t."id" LIMIT 1 OFFSET 50000) THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
+FROM (
+  SELECT COUNT(*) AS n
+    FROM (SELECT 1 AS one FROM (SELECT t."id", t."status" FROM "outbox" AS t ORDER BY t."id" LIMIT 50000) AS t
+
+WHERE t."status" = 'DELIVERED' LIMIT 10001) AS counted) AS c;
 
 -- publish: census FAILED: [] -> Other
-SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'FAILED' LIMIT 10001) AS counted;
+SELECT
+  CAST(COUNT(*) AS INTEGER),
+  0
+FROM (
+  SELECT 1 AS one
+    FROM "outbox" AS t
+    WHERE ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
+    AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'FAILED'
+    AND t."status" = 'FAILED'
+    LIMIT 10001
+) AS counted;
 
 -- publish: requeue ids FAILED: [Ids] -> Keys
 UPDATE "outbox" AS t SET
@@ -1845,6 +1946,8 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "outbox" AS t
 WHERE t."status" = 'FAILED'
+  AND ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
+  AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'FAILED'
   AND (
     ?1 IS NULL
       OR CASE

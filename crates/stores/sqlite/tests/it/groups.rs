@@ -74,7 +74,7 @@ async fn o08_the_claim_of_groups_reads_its_indexes() {
 async fn o08_verify_names_each_missing_index_of_groups_and_prints_it() {
     let file = File::new();
     let store = file.open("outbox", "publish").await;
-    for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_flight"] {
+    for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_held"] {
         file.run(&format!("DROP INDEX {index}")).await;
         let findings = store.verify().await.expect("verify");
         let text = format!("lacks the index {index};");

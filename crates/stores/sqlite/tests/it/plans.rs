@@ -68,12 +68,12 @@ async fn check(file: &File, program: &postrider_sql::Statements) {
         ("more shares", &shares.after.script, Some("deliver_share")),
         ("claim of shares", &shares.take.script, Some("deliver_share")),
         ("claim of shares of limited pools", &pools.take.script, None),
-        ("pools", &pools.limits.script, Some("deliver_pool")),
+        ("pools", &pools.limits.script, Some("deliver_held")),
         ("claim by key", &handoff.claim.script, None),
         ("standing", &handoff.unclaimed_reasons.script, None),
-        ("next due", &program.next_due.script, Some("deliver_free")),
-        ("spent", &program.spent.as_ref().expect("it counts").script, Some("deliver_spent3_own")),
-        ("reclaim", &program.reclaim.as_ref().expect("it has leases").find.script, Some("deliver_lease")),
+        ("next due", &program.next_due.script, Some("deliver_share")),
+        ("spent", &program.spent.as_ref().expect("it counts").script, Some("dispatch_jobs_rare3_own")),
+        ("reclaim", &program.reclaim.as_ref().expect("it has leases").find.script, Some("deliver_held")),
     ];
     // QUEUED rows without a mark, and rows to be retried with no mark or an old one.
     let offers = ["deliver_offer (", "deliver_offer2 (", "deliver_queued2 ("];
@@ -82,7 +82,7 @@ async fn check(file: &File, program: &postrider_sql::Statements) {
         .extend(handoff.due.iter().zip(offers).map(|(typed, index)| ("offer", &typed.script, Some(index))));
     scripts.extend(handoff.recall.iter().map(|typed| ("recall", &typed.script, None)));
     let sweeps =
-        ["deliver_queued (", "sweep_scheduled_for (", "sweep_expires_at (", "sweep_before_scheduled_for ("];
+        ["deliver_queued (", "sweep_on_scheduled_for (", "sweep_expires_at (", "sweep_on_scheduled_for ("];
     assert_eq!(program.sweeps.len(), sweeps.len());
     scripts.extend(
         program.sweeps.iter().zip(sweeps).map(|(typed, index)| ("sweep", &typed.script, Some(index))),

@@ -12,7 +12,7 @@ fn page(dialect: Dialect, query: &Query, indexed: &[(&str, bool)]) -> Statement 
     let present = shape.columns.iter().map(|column| column.name.clone()).collect();
     let contract = contract.resolve(&present).expect("the table has every column");
     let table = Table::new(&contract, &contract.stages[0], dialect, &shape).expect("it fits");
-    table.page(query).expect("rows can match")
+    table.page(query, &Within::Index).expect("rows can match")
 }
 
 fn search(by: SearchBy, text: &str, matching: Matching) -> Query {
