@@ -10,17 +10,13 @@ CREATE INDEX {unless} dispatch_job_metadata_search ON dispatch_job_metadata ({ke
 
 CREATE INDEX {unless} dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
-CREATE INDEX {unless} dispatch_jobs_newest ON dispatch_jobs (created_at{newest}, id{newest});
+CREATE INDEX {unless} dispatch_jobs_rare_status ON dispatch_jobs ({status to list}, id{newest}){where rare};
 
-CREATE INDEX {unless} dispatch_jobs_status ON dispatch_jobs ({status to list}, created_at, id);
+CREATE INDEX {unless} dispatch_jobs_of_client ON dispatch_jobs (client_id, id{newest}){where client_id};
 
-CREATE INDEX {unless} dispatch_jobs_client ON dispatch_jobs (client_id, created_at, id){where client_id};
+CREATE INDEX {unless} dispatch_jobs_of_event ON dispatch_jobs (event_id, id{newest}){where event_id};
 
-CREATE INDEX {unless} dispatch_jobs_code ON dispatch_jobs ({code}, created_at, id);
-
-CREATE INDEX {unless} dispatch_jobs_event ON dispatch_jobs (event_id, created_at, id){where event_id};
-
-CREATE INDEX {unless} dispatch_jobs_subscription ON dispatch_jobs (subscription_id, created_at, id){where subscription_id};
+CREATE INDEX {unless} dispatch_jobs_of_subscription ON dispatch_jobs (subscription_id, id{newest}){where subscription_id};
 
 CREATE UNIQUE INDEX {unless} dispatch_jobs_idempotency ON dispatch_jobs ({client}, idempotency_key){where idempotency_key};
 

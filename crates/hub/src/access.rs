@@ -4,6 +4,7 @@
 //! time, and shown once, when it is created.
 
 mod key;
+mod recent_keys;
 mod session;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use crate::Error;
 
 pub(crate) use key::hex;
 pub use key::{ApiKey, ApiKeyWithSecret, ClientId, KEY_REQUEST, NewKey};
+pub(crate) use recent_keys::RecentKeys;
 pub use session::{Session, SignedIn};
 
 /// The permissions of an API key. Each role includes the roles before it.

@@ -1,13 +1,16 @@
 //! The audit log: who changed what, and when. An entry is written in the transaction of its change.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::access::Actor;
 use crate::cursor::{List, ListOrder, PagePosition};
+use crate::group_commit::{WriteTogether, shared_error};
 use crate::page::{Page, PageQuery};
 use crate::sql::{
-    Clauses as _, Dialect, Insert, NewRow, RowReader, Statement, Table, columns, source_column, tsid,
+    Clauses as _, Dialect, Execute, Insert, NewRow, RowReader, Statement, Table, columns, source_column, tsid,
 };
 use crate::{Error, Hub, Moment};
 
@@ -116,16 +119,16 @@ impl Change {
     }
 }
 
-/// Entries for created rows (actor, id, client), each written only if its row exists: a row whose key was already in
-/// use was not inserted.
+/// Entries for created rows (actor, id, client). With a table, each is written only if its row exists: a row whose key
+/// was already in use was not inserted.
 pub(crate) fn created_entries<'a>(
     dialect: Dialect,
     entity: &'static str,
-    table: &str,
+    table: Option<&str>,
     rows: impl Iterator<Item = (&'a Actor, &'a str, Option<&'a str>)>,
 ) -> Statement {
     let entry = |(actor, id, client)| Change::new("create", entity, id).of_client(client).row(Some(actor));
-    insert_entries(dialect, rows.map(entry).collect(), Some(exists(dialect, table, "1 = 1")))
+    insert_entries(dialect, rows.map(entry).collect(), table.map(|table| exists(dialect, table, "1 = 1")))
 }
 
 /// The SQL condition that the job `m` is due for another attempt.
@@ -152,11 +155,33 @@ fn insert_entries(dialect: Dialect, rows: Vec<NewRow>, condition: Option<String>
     Insert::into(TABLE.name).only(condition).rows(dialect, rows)
 }
 
+/// Writes entries of single requests together.
+pub(crate) struct AuditWriter(pub Arc<dyn Execute>);
+
+impl WriteTogether for AuditWriter {
+    type Request = NewRow;
+    type Answer = ();
+
+    fn bytes(_: &NewRow) -> usize {
+        // An entry is small.
+        0
+    }
+
+    async fn write(&self, entries: Vec<NewRow>) -> Vec<Result<(), Error>> {
+        let count = entries.len();
+        let statement = insert_entries(self.0.dialect(), entries, None);
+        match self.0.transact("write the audit log", &[statement]).await {
+            Ok(_) => std::iter::repeat_with(|| Ok(())).take(count).collect(),
+            Err(error) => shared_error(error.into(), count),
+        }
+    }
+}
+
 impl Hub {
-    /// Writes an entry for a change that was made outside the hub, such as pausing a lane.
+    /// Writes an entry for a change that was made outside the hub, such as pausing a lane. Entries of concurrent
+    /// requests share a transaction.
     pub async fn write_audit_entry(&self, actor: &Actor, change: Change) -> Result<(), Error> {
-        self.run("write the audit log", vec![change.entry(self.dialect(), actor)]).await?;
-        Ok(())
+        self.audit_commits.write(change.row(Some(actor))).await
     }
 
     /// Returns a page of the audit log within the actor's scope, newest first, optionally of one kind or one entity.

@@ -30,6 +30,11 @@ impl PagePosition {
 pub enum ListOrder {
     /// By id. Ids grow with time.
     Id,
+    /// By id, among the rows of one kind, which have an index of their own with this order.
+    IdOfKind,
+    /// By id, with a filter that no index serves: a page reads parts of the table until it has a row, and the next one
+    /// reads on.
+    IdInParts { table: &'static str },
     /// By creation time and id. `selective`: the list has a filter whose index has the same order.
     Created { selective: bool },
 }
@@ -53,7 +58,8 @@ impl ListOrder {
                 Some(after) => query.push(" AND t.id < ").text(&after.id),
                 None => query,
             };
-            return query.push(" ORDER BY t.id DESC");
+            let of_kind = self == Self::IdOfKind && dialect == Dialect::Postgres;
+            return query.push(&format!(" ORDER BY t.id{}", if of_kind { NEWEST } else { " DESC" }));
         };
         let query = match after {
             Some(PagePosition { created, id }) => query
@@ -81,11 +87,46 @@ impl Hub {
         query: SqlBuilder,
         list: List<'_, T>,
     ) -> Result<Page<T>, Error> {
-        let after = self.decode_cursor(actor, list.context, page)?;
-        let query = list.order.append(query, self.dialect(), after);
-        let rows = self.fetch_all(list.doing, query.push(" LIMIT ").int(page.wanted() + 1)).await?;
-        let items = rows.into_iter().map(list.read).collect();
-        Ok(self.build_page(actor, list.context, page, items, list.position))
+        let mut after = self.decode_cursor(actor, list.context, page)?;
+        let mut parts = 1;
+        let (items, last) = loop {
+            let last = match list.order {
+                ListOrder::IdInParts { table } => self.last_id(list.doing, table, after.as_ref()).await?,
+                _ => None,
+            };
+            let part = match &last {
+                Some(last) => query.clone().push(" AND t.id >= ").text(last),
+                None => query.clone(),
+            };
+            let part = list.order.append(part, self.dialect(), after);
+            let rows = self.fetch_all(list.doing, part.push(" LIMIT ").int(page.wanted() + 1)).await?;
+            match last {
+                Some(last) if rows.is_empty() && parts < PARTS => after = Some(PagePosition::of_id(&last)),
+                last => break (rows.into_iter().map(list.read).collect(), last),
+            }
+            parts += 1;
+        };
+        let mut page = self.build_page(actor, list.context, page, items, list.position);
+        if let Some(last) = last.filter(|_| page.next_cursor.is_none()) {
+            page.next_cursor = Some(self.encode_cursor(actor, list.context, PagePosition::of_id(&last)));
+        }
+        Ok(page)
+    }
+
+    /// The last id that a page may read; `None` if the table ends before.
+    async fn last_id(
+        &self,
+        doing: &str,
+        table: &str,
+        after: Option<&PagePosition>,
+    ) -> Result<Option<String>, Error> {
+        let query = self.sql(format!("SELECT t.id FROM {table} AS t"));
+        let query = match after {
+            Some(after) => query.push(" WHERE t.id < ").text(&after.id),
+            None => query,
+        };
+        let query = query.push(" ORDER BY t.id DESC LIMIT 1 OFFSET ").int(MAX_ROWS_READ - 1);
+        Ok(self.fetch_all(doing, query).await?.pop().and_then(|mut row| row.text()))
     }
 
     /// Decodes the cursor of the request; `None` if it has none, an error if it was not issued for this list and scope.
@@ -125,13 +166,16 @@ impl Hub {
         let wanted = page.wanted() as usize;
         let more = items.len() > wanted;
         items.truncate(wanted);
-        let next_cursor = items.last().filter(|_| more).map(|last| {
-            let PagePosition { created, id } = position(last);
-            let position = format!("{}|{id}", created.map(|created| created.to_string()).unwrap_or_default());
-            let tag = self.signature(actor, context, &position);
-            URL_SAFE_NO_PAD.encode([position.as_bytes(), &tag].concat())
-        });
+        let last = items.last().filter(|_| more);
+        let next_cursor = last.map(|last| self.encode_cursor(actor, context, position(last)));
         Page { items, next_cursor }
+    }
+
+    fn encode_cursor(&self, actor: &Actor, context: &str, position: PagePosition) -> String {
+        let PagePosition { created, id } = position;
+        let position = format!("{}|{id}", created.map(|created| created.to_string()).unwrap_or_default());
+        let tag = self.signature(actor, context, &position);
+        URL_SAFE_NO_PAD.encode([position.as_bytes(), &tag].concat())
     }
 
     fn signature(&self, actor: &Actor, context: &str, position: &str) -> [u8; TAG_BYTES] {
@@ -142,3 +186,9 @@ impl Hub {
 }
 
 const TAG_BYTES: usize = 16;
+
+/// Number of rows in a part of [`ListOrder::IdInParts`].
+const MAX_ROWS_READ: u32 = 50_000;
+
+/// Maximum number of parts that a page reads until it has a row.
+const PARTS: usize = 8;

@@ -3,12 +3,16 @@
 
 use crate::access::Actor;
 use crate::audit::Change;
-use crate::sql::SqlBuilder;
+use crate::sql::{RARE, SqlBuilder};
 use crate::{Error, Hub};
 
-/// The SQL condition that the job `j` is not delivered yet.
-const NOT_DELIVERED: &str = "(j.status IN ('QUEUED', 'PENDING', 'IN_PROGRESS') OR (j.status = 'ERROR' AND j.next_attempt_at IS \
-                       NOT NULL))";
+/// The SQL conditions that the job `t` is not delivered yet. Each is a query of its own, so that each can use the
+/// partial index that holds such jobs.
+const NOT_DELIVERED: [&str; 3] = [
+    "((t.status = 'QUEUED') OR (t.status = 'ERROR' AND t.next_attempt_at IS NOT NULL))",
+    "t.status = 'IN_PROGRESS'",
+    "t.status = 'PENDING'",
+];
 
 impl Hub {
     /// Deletes a pool. Fails with a conflict while a subscription, or a job that is not delivered yet, refers to it.
@@ -36,13 +40,14 @@ impl Hub {
     }
 
     fn delete_unless_jobs_wait(&self, table: &str, column: &str, id: &str) -> SqlBuilder {
-        self.sql(format!("DELETE FROM {table} WHERE id = "))
-            .text(id)
-            .push(&format!(
-                " AND NOT EXISTS (SELECT 1 FROM dispatch_jobs AS j WHERE {NOT_DELIVERED} AND j.{column} = "
-            ))
-            .text(id)
-            .push(") ")
+        let mut delete = self.sql(format!("DELETE FROM {table} WHERE id = ")).text(id);
+        for condition in NOT_DELIVERED {
+            // Follows from PENDING, but is needed to match the partial index.
+            let rare = if condition.contains("PENDING") { format!(" AND {RARE}") } else { String::new() };
+            let jobs = format!("SELECT 1 FROM dispatch_jobs AS t WHERE {condition}{rare} AND t.{column} = ");
+            delete = delete.push(&format!(" AND NOT EXISTS ({jobs}")).text(id).push(")");
+        }
+        delete.push(" ")
     }
 
     async fn delete(

@@ -7,7 +7,9 @@ mod batch;
 mod create;
 mod new;
 mod view;
+mod write;
 
 pub use create::{CreatedEvent, CreatedJobs};
 pub use new::{CloudEvent, NewEvent};
 pub use view::{Event, EventFilter};
+pub(crate) use write::EventWriter;

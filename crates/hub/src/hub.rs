@@ -10,9 +10,11 @@ use postrider_seams::row::RowId;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use crate::access::{Actor, hex};
-use crate::audit::Change;
-use crate::job::GroupCommit;
+use crate::access::{Actor, RecentKeys, hex};
+use crate::audit::{AuditWriter, Change};
+use crate::event::EventWriter;
+use crate::group_commit::GroupCommit;
+use crate::job::{JOBS, JobWriter};
 use crate::schema::Validators;
 use crate::sql::{
     self, Answer, Clauses as _, Dialect, Execute, Insert, NewRow, RowReader, SqlBuilder, Statement, Table,
@@ -45,7 +47,10 @@ pub struct Hub {
     pub(crate) cursor_key: hmac::Key,
     pub(crate) last_use: LastUse,
     pub(crate) target_dns: TargetDns,
-    pub(crate) group_commit: Arc<GroupCommit>,
+    pub(crate) recent_keys: RecentKeys,
+    pub(crate) job_commits: Arc<GroupCommit<JobWriter>>,
+    pub(crate) event_commits: Arc<GroupCommit<EventWriter>>,
+    pub(crate) audit_commits: Arc<GroupCommit<AuditWriter>>,
     pub(crate) queue: Option<Arc<dyn NewRowPublisher>>,
     pub(crate) validators: Arc<Validators>,
 }
@@ -61,7 +66,9 @@ impl Hub {
         let key = cursor_key(&*database).await?;
         let cursor_key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
         let target_dns = TargetDns::new(Arc::new(SystemResolver::default()));
-        let group_commit = GroupCommit::new(Arc::clone(&database));
+        let job_commits = GroupCommit::new(JobWriter(Arc::clone(&database)));
+        let event_commits = GroupCommit::new(EventWriter(Arc::clone(&database)));
+        let audit_commits = GroupCommit::new(AuditWriter(Arc::clone(&database)));
         let last_use = LastUse::default();
         Ok(Self {
             database,
@@ -70,7 +77,10 @@ impl Hub {
             cursor_key,
             last_use,
             target_dns,
-            group_commit,
+            recent_keys: RecentKeys::default(),
+            job_commits,
+            event_commits,
+            audit_commits,
             queue: None,
             validators: Arc::default(),
         })
@@ -99,6 +109,16 @@ impl Hub {
             tracing::warn!(%error, jobs = rows.len(), "cannot set jobs to PENDING that the queue refused");
             0
         })
+    }
+
+    /// Makes committed jobs known to those that deliver them: wakes the lanes of this process, and publishes the jobs to
+    /// the external queue, if there is one. Returns how many the queue refused.
+    pub(crate) async fn announce(&self, ids: Vec<String>) -> u64 {
+        if ids.is_empty() {
+            return 0;
+        }
+        self.database.wake(JOBS);
+        self.publish(ids).await
     }
 
     pub(crate) fn database(&self) -> &dyn Execute {
@@ -213,7 +233,7 @@ impl Hub {
     }
 }
 
-async fn clock(database: &dyn Execute) -> Result<Moment, Error> {
+pub(crate) async fn clock(database: &dyn Execute) -> Result<Moment, Error> {
     let dialect = database.dialect();
     let query = SqlBuilder::new(dialect, format!("SELECT {}", time_text(dialect, now(dialect))));
     let answers = database.transact("read the clock", &[query.finish()]).await?;

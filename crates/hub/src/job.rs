@@ -5,25 +5,29 @@
 
 mod attempt;
 mod create;
-mod group_commit;
+mod fresh;
 mod list;
 mod moves;
 mod new;
 mod references;
 mod view;
+mod write;
 
 pub use attempt::{AttemptStatus, DispatchAttempt, ErrorType};
 pub use create::{Created, JobResult};
 pub(crate) use create::{JobsByKey, insert_jobs, lookups};
-pub(crate) use group_commit::GroupCommit;
 pub use list::{Filter, MetadataFilter};
 pub use moves::RetryResult;
 pub(crate) use new::{JobDraft, Origin, check_content_type};
 pub use new::{MetadataEntry, NewJob};
 pub use view::{DispatchJob, DispatchJobMetadata};
+pub(crate) use write::{JobRequest, JobWriter};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// The table of jobs, by which their lanes are woken.
+pub(crate) const JOBS: &str = "dispatch_jobs";
 
 /// Where a job comes from: a subscription that matched an event, or a caller of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -7,7 +7,7 @@ use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use url::Url;
 
-use crate::sql::{Dialect, Execute, NEWEST, RowReader, SqlBuilder, Statement, status_for_lists};
+use crate::sql::{Dialect, Execute, NEWEST, RARE, RowReader, SqlBuilder, Statement, status_for_lists};
 
 const DDL: &str = include_str!("../ddl/hub.sql");
 
@@ -146,6 +146,8 @@ fn for_dialect(dialect: Dialect, text: &str) -> String {
         let partial = if dialect == Dialect::Mysql { "" } else { &partial };
         sql = sql.replace(&format!("{{where {column}}}"), partial);
     }
+    let rare = format!(" WHERE {}", RARE.replace("t.", ""));
+    sql = sql.replace("{where rare}", if dialect == Dialect::Mysql { "" } else { &rare });
     sql.replace("INDEX  ", "INDEX ")
 }
 

@@ -1,9 +1,11 @@
-//! The listener: bound before anything starts, so that a port in use fails immediately. Limits connections in number
-//! and time.
+//! The listener: bound before anything starts, so that a port in use fails immediately. It serves HTTP/1 and, to
+//! clients that begin with it, HTTP/2. Limits connections in number and time.
 
 mod accept;
 mod connections;
+mod http2;
 mod request_body;
+mod version;
 mod write_timeout;
 
 use std::io;

@@ -153,19 +153,29 @@ pub(super) fn read(mut row: RowReader) -> ApiKey {
 impl Hub {
     /// Returns the actor of this key; `None` if the key is unknown, revoked or expired.
     ///
-    /// Also records when the key was last used, at most once per minute.
+    /// The answer is up to a second old; a key that this process revokes is refused at once. Also records when the key
+    /// was last used, at most once per minute.
     pub async fn authenticate(&self, key: &str) -> Result<Option<Actor>, Error> {
         let Some(prefix) = prefix_of(key) else { return Ok(None) };
+        let hash = hash_key(key);
+        if let Some(actor) = self.recent_keys.find(&hash) {
+            return Ok(Some(actor));
+        }
+        let lookup = self.recent_keys.begin();
         let columns = TABLE.select_list(self.dialect(), "t");
         let find = self
             .sql(format!("SELECT t.hash, {columns} FROM postrider_api_keys AS t WHERE t.prefix = "))
             .text(prefix)
             .push(&format!(" AND {}", is_valid(self.dialect())));
         let Some(mut row) = self.fetch_first("look up an API key", find).await? else { return Ok(None) };
-        if !bool::from(row.required_text().as_bytes().ct_eq(hash_key(key).as_bytes())) {
+        if !bool::from(row.required_text().as_bytes().ct_eq(hash.as_bytes())) {
             return Ok(None);
         }
-        self.actor_of(read(row)).await
+        let actor = self.actor_of(read(row)).await?;
+        if let Some(actor) = &actor {
+            self.recent_keys.keep(lookup, hash, actor);
+        }
+        Ok(actor)
     }
 
     /// Returns the actor of a valid key, and records its use; `None` if the key is unreadable.
@@ -255,9 +265,11 @@ impl Hub {
             .push(" WHERE revoked_at IS NULL AND id = ")
             .text(id);
         let entry = Change::new("revoke", "apiKey", id).entry(self.dialect(), actor);
-        let row =
-            self.run_and_read("revoke an API key", vec![revoke.finish(), entry, self.select_key(id)]).await?;
-        row.map(read).ok_or(Error::NotFound("API key"))
+        let statements = vec![revoke.finish(), entry, self.select_key(id)];
+        let row = self.run_and_read("revoke an API key", statements).await;
+        // Also after an error: the answer to a commit may have been lost.
+        self.recent_keys.forget_all();
+        row?.map(read).ok_or(Error::NotFound("API key"))
     }
 
     fn select_key(&self, id: &str) -> Statement {

@@ -1,8 +1,6 @@
 //! The events that one transaction stores, with their jobs: a job needs memory until it is written.
 
-use std::collections::BTreeMap;
-
-use super::view::Event;
+use super::write::{EventRequest, JobsByEvent};
 use crate::Error;
 use crate::job::JobDraft;
 
@@ -12,24 +10,24 @@ const MAX_JOBS: usize = 1000;
 /// Events that are stored in one transaction, and the jobs of each, by the id of the event.
 #[derive(Default)]
 pub struct EventBatch {
-    pub events: Vec<Result<Event, Error>>,
-    pub jobs: BTreeMap<String, Vec<JobDraft>>,
+    pub events: Vec<Result<EventRequest, Error>>,
+    pub jobs: JobsByEvent,
 }
 
 impl EventBatch {
     /// Takes the next events, as many as one transaction stores, and creates their jobs.
     pub fn take(
-        events: &mut impl Iterator<Item = Result<Event, Error>>,
-        jobs: impl Fn(&Event) -> Vec<JobDraft>,
+        events: &mut impl Iterator<Item = Result<EventRequest, Error>>,
+        jobs: impl Fn(&EventRequest) -> Vec<JobDraft>,
     ) -> Self {
         let (mut batch, mut count) = (Self::default(), 0);
         while count < MAX_JOBS
             && let Some(event) = events.next()
         {
-            if let Ok(event) = &event {
-                let jobs = jobs(event);
+            if let Ok(request) = &event {
+                let jobs = jobs(request);
                 count += jobs.len();
-                batch.jobs.insert(event.id.clone(), jobs);
+                batch.jobs.insert(request.event.id.clone(), jobs);
             }
             batch.events.push(event);
         }
@@ -39,11 +37,15 @@ impl EventBatch {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::access::Actor;
+    use crate::event::Event;
     use crate::job::{DispatchKind, NewJob, Origin};
 
-    fn event(number: usize) -> Event {
-        Event {
+    fn event(number: usize) -> EventRequest {
+        let event = Event {
             id: number.to_string(),
             event_id: number.to_string(),
             source: "shop".to_owned(),
@@ -58,13 +60,15 @@ mod tests {
             data: None,
             created_at: None,
             created_by: None,
-        }
+        };
+        EventRequest { actor: Actor::command_line(), event }
     }
 
     #[test]
     fn a_transaction_has_whole_events_and_about_a_thousand_jobs() {
         let job = NewJob::to("a", "https://a.example/").into_draft(DispatchKind::Event, Origin::default());
-        let jobs = |event: &Event| vec![job.clone(); if event.id == "4" { 2500 } else { 400 }];
+        let jobs =
+            |request: &EventRequest| vec![job.clone(); if request.event.id == "4" { 2500 } else { 400 }];
         let invalid = || Err(Error::invalid("type", "is missing"));
         let mut events = (0..6).map(|number| if number == 1 { invalid() } else { Ok(event(number)) });
         let parts: Vec<EventBatch> = std::iter::repeat_with(|| EventBatch::take(&mut events, jobs))

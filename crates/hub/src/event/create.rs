@@ -1,19 +1,20 @@
 //! Receiving events and creating their jobs; replaying events and testing subscriptions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::batch::EventBatch;
 use super::new::{NewEvent, validated};
-use super::view::{Event, TABLE};
+use super::view::Event;
+use super::write::{ActiveSubscriptions, EventRequest, store};
 use crate::access::Actor;
-use crate::audit::{self, Change};
+use crate::audit::Change;
 use crate::idempotency::IdempotentRequest;
 use crate::job::{self, Created, DispatchKind, JobDraft, JobsByKey, NewJob, Origin, insert_jobs};
-use crate::sql::{Dialect, Insert, NewRow, RowReader, SqlBuilder, Statement, client_key, source_column};
-use crate::subscription::{self, Subscription, matches_code};
+use crate::sql::Statement;
+use crate::subscription::{Subscription, matches_code};
 use crate::{Error, Hub, Moment};
 
 /// Result of sending one event.
@@ -41,7 +42,10 @@ impl Hub {
     ///
     /// Fails if the event is invalid or of a client outside the actor's scope.
     pub async fn create_event(&self, actor: &Actor, event: NewEvent) -> Result<CreatedEvent, Error> {
-        self.create_events(actor, vec![event]).await?.pop().expect("one answer for one event")
+        let event = validated(event, actor, &self.settings)?;
+        let made = self.event_commits.write(EventRequest { actor: actor.clone(), event }).await?;
+        self.publish(made.job_ids.clone()).await;
+        Ok(made)
     }
 
     /// Stores events, each in one transaction with its jobs. An invalid event has its own error and stops no other.
@@ -53,40 +57,29 @@ impl Hub {
         actor: &Actor,
         events: Vec<NewEvent>,
     ) -> Result<Vec<Result<CreatedEvent, Error>>, Error> {
-        let events: Vec<Result<Event, Error>> =
-            events.into_iter().map(|event| validated(event, actor, &self.settings)).collect();
-        let clients = events.iter().flatten().map(|event| event.client_id.as_deref());
-        let (subscriptions, now) = self.subscriptions_of(clients).await?;
-        let mut answers = Vec::with_capacity(events.len());
-        let mut events = events.into_iter().peekable();
-        while events.peek().is_some() {
-            let drafts = |event: &Event| job_drafts(actor, event, &subscriptions, now, JobKey::Event);
-            let part = EventBatch::take(&mut events, drafts);
-            answers.extend(self.create_event_batch(actor, part).await?);
+        let request = |event| {
+            validated(event, actor, &self.settings).map(|event| EventRequest { actor: actor.clone(), event })
+        };
+        let requests: Vec<Result<EventRequest, Error>> = events.into_iter().map(request).collect();
+        let clients = requests.iter().flatten().map(|request| request.event.client_id.as_deref());
+        let subscriptions = ActiveSubscriptions::read(self.database(), clients).await?;
+        let mut answers = Vec::with_capacity(requests.len());
+        let mut requests = requests.into_iter().peekable();
+        while requests.peek().is_some() {
+            let part = EventBatch::take(&mut requests, |request| subscriptions.jobs_of(request));
+            answers.extend(self.create_event_batch(part).await?);
         }
         Ok(answers)
     }
 
     /// Stores events and their jobs in one transaction, and publishes the jobs.
-    async fn create_event_batch(
-        &self,
-        actor: &Actor,
-        batch: EventBatch,
-    ) -> Result<Vec<Result<CreatedEvent, Error>>, Error> {
-        let EventBatch { events, jobs } = batch;
-        let valid: Vec<&Event> = events.iter().flatten().collect();
-        let first = self.write_events(actor, &valid, &jobs).await?;
-        let made = |event: Event| {
-            let key = (event.client_id.clone(), event.source.clone(), event.event_id.clone());
-            let id = first.get(&key).ok_or_else(|| Error::unreadable("a fresh event"))?;
-            let known = *id != event.id;
-            let of_event = jobs.get(&event.id).filter(|_| !known);
-            let job_ids =
-                of_event.map(|jobs| jobs.iter().map(|job| job.id.clone()).collect()).unwrap_or_default();
-            Ok(CreatedEvent { id: id.clone(), known, job_ids })
-        };
-        let answers: Vec<Result<CreatedEvent, Error>> =
-            events.into_iter().map(|event| event.and_then(made)).collect();
+    async fn create_event_batch(&self, batch: EventBatch) -> Result<Vec<Result<CreatedEvent, Error>>, Error> {
+        let valid: Vec<&EventRequest> = batch.events.iter().flatten().collect();
+        let mut stored = store(self.database(), &valid, &batch.jobs).await?.into_iter();
+        let unanswered = || Err(Error::unreadable("a fresh event"));
+        let answer =
+            |event: Result<EventRequest, Error>| event.and_then(|_| stored.next().unwrap_or_else(unanswered));
+        let answers: Vec<Result<CreatedEvent, Error>> = batch.events.into_iter().map(answer).collect();
         let fresh = answers.iter().flatten().flat_map(|made| made.job_ids.iter().cloned());
         self.publish(fresh.collect()).await;
         Ok(answers)
@@ -108,17 +101,17 @@ impl Hub {
         {
             return self.jobs_of_replay(id, &request.key_prefix(actor, REPLAY)).await;
         }
-        let (mut subscriptions, now) =
-            self.subscriptions_of(std::iter::once(event.client_id.as_deref())).await?;
+        let client = std::iter::once(event.client_id.as_deref());
+        let mut subscriptions = ActiveSubscriptions::read(self.database(), client).await?;
         if let Some(only) = only {
-            subscriptions.retain(|subscription| subscription.id == only);
-            if subscriptions.is_empty() {
+            subscriptions.list.retain(|subscription| subscription.id == only);
+            if subscriptions.list.is_empty() {
                 return Err(Error::invalid("subscriptionId", "no such subscription for this event"));
             }
         }
         let prefix = request.map(|request| request.key_prefix(actor, REPLAY));
         let key = prefix.as_deref().map_or(JobKey::None, JobKey::Request);
-        let jobs = job_drafts(actor, &event, &subscriptions, now, key);
+        let jobs = job_drafts(actor, &event, &subscriptions, key);
         let change = Change::new("replay", "event", id).of_client(event.client_id.as_deref());
         let change = change.detail("jobs", jobs.len()).entry(self.dialect(), actor);
         let made = self.write_new_jobs(&jobs, change).await?;
@@ -151,7 +144,7 @@ impl Hub {
         let by_key = JobsByKey::read(answers.into_iter().skip(lookups_start));
         let made: Vec<Created> = jobs.iter().map(|job| by_key.created(job)).collect::<Result<_, _>>()?;
         let fresh = made.iter().filter(|made| matches!(made, Created::New { .. }));
-        self.publish(fresh.map(|made| made.id().to_owned()).collect()).await;
+        self.announce(fresh.map(|made| made.id().to_owned()).collect()).await;
         Ok(CreatedJobs { job_ids: made.iter().map(|made| made.id().to_owned()).collect() })
     }
 
@@ -197,102 +190,6 @@ impl Hub {
         }
         Ok(made)
     }
-
-    /// Returns the active subscriptions that events of these clients may match, and the time of the database.
-    async fn subscriptions_of<'a>(
-        &self,
-        clients: impl Iterator<Item = Option<&'a str>>,
-    ) -> Result<(Vec<Subscription>, Moment), Error> {
-        let clients: BTreeSet<&str> = clients.flatten().collect();
-        let query = self
-            .select(&subscription::TABLE)
-            .push(" AND t.active = ")
-            .flag(true)
-            .push(" AND (t.client_id IS NULL OR t.client_id IN ")
-            .in_list(clients)
-            .push(") ORDER BY t.id");
-        let found: Vec<Subscription> =
-            self.fetch_all("find subscriptions", query).await?.into_iter().map(subscription::read).collect();
-        for unreadable in found.iter().filter(|subscription| !subscription.readable) {
-            tracing::warn!(
-                subscription = unreadable.id,
-                "cannot read the filters, headers or mode of a subscription: it matches no event until they are corrected"
-            );
-        }
-        Ok((found, self.clock().await?))
-    }
-
-    /// Writes the events with their jobs. Returns the id of each event: the new one, or that of an earlier delivery.
-    async fn write_events(
-        &self,
-        actor: &Actor,
-        events: &[&Event],
-        jobs: &BTreeMap<String, Vec<JobDraft>>,
-    ) -> Result<BTreeMap<Key, String>, Error> {
-        if events.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let dialect = self.dialect();
-        let rows = events.iter().map(|event| event_row(event));
-        let mut statements = Insert::into(TABLE.name).skip_duplicates(true).parts(dialect, rows);
-        let event = source_column(dialect, "event_id");
-        let written = format!("EXISTS (SELECT 1 FROM dispatch_events AS e WHERE e.id = {event})");
-        let jobs: Vec<&JobDraft> = jobs.values().flatten().collect();
-        statements.extend(insert_jobs(dialect, &jobs, Some(&written)));
-        let made = events.iter().map(|event| (actor, event.id.as_str(), event.client_id.as_deref()));
-        statements.push(audit::created_entries(dialect, "event", TABLE.name, made));
-        let lookups_start = statements.len();
-        statements.extend(lookups(dialect, events));
-        let answers = self.run("store events", statements).await?;
-        Ok(answers
-            .into_iter()
-            .skip(lookups_start)
-            .flat_map(|answer| answer.rows)
-            .map(RowReader::new)
-            .map(key)
-            .collect())
-    }
-}
-
-/// The client, source and id of a CloudEvent, which identify it.
-type Key = (Option<String>, String, String);
-
-fn key(mut row: RowReader) -> (Key, String) {
-    let id = row.required_text();
-    ((row.text(), row.required_text(), row.required_text()), id)
-}
-
-fn event_row(event: &Event) -> NewRow {
-    NewRow::new()
-        .text("id", event.id.clone())
-        .text("event_id", event.event_id.clone())
-        .text("source", event.source.clone())
-        .text("code", event.code.clone())
-        .text("subject", event.subject.clone())
-        .text("client_id", event.client_id.clone())
-        .text("correlation_id", event.correlation_id.clone())
-        .time("occurred_at", event.occurred_at)
-        .text("data_content_type", event.data_content_type.clone())
-        .text("data_schema", event.data_schema.clone())
-        .json("extensions", &event.extensions)
-        .text("data", event.data.clone())
-        .text("created_by", event.created_by.clone())
-}
-
-fn lookups(dialect: Dialect, events: &[&Event]) -> Vec<Statement> {
-    let mut ids: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-    for event in events {
-        let client = event.client_id.as_deref().unwrap_or_default();
-        ids.entry((client, &event.source)).or_default().insert(&event.event_id);
-    }
-    let client = client_key(dialect);
-    let source = dialect.quoted("source");
-    let lookup = |((id, from), ids): ((&str, &str), BTreeSet<&str>)| {
-        let text = format!("SELECT id, client_id, {source}, event_id FROM dispatch_events WHERE {client} = ");
-        let query = SqlBuilder::new(dialect, text).text(id).push(&format!(" AND {source} = ")).text(from);
-        query.push(" AND event_id IN ").in_list(ids).finish()
-    };
-    ids.into_iter().map(lookup).collect()
 }
 
 /// The kinds under which requests are stored for idempotency.
@@ -301,7 +198,7 @@ const TEST: &str = "test";
 
 /// How a job is kept from being created twice: the origin of its idempotency key.
 #[derive(Clone, Copy)]
-enum JobKey<'a> {
+pub(super) enum JobKey<'a> {
     /// One job per event and subscription.
     Event,
     /// One job per request and subscription; holds the request's key prefix.
@@ -367,14 +264,14 @@ fn job_draft(
     if event.id.is_empty() { draft } else { draft.with_payload_of_event() }
 }
 
-fn job_drafts(
+pub(super) fn job_drafts(
     actor: &Actor,
     event: &Event,
-    subscriptions: &[Subscription],
-    now: Moment,
+    subscriptions: &ActiveSubscriptions,
     key: JobKey<'_>,
 ) -> Vec<JobDraft> {
     let data = event.data.as_ref().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
-    let matching = subscriptions.iter().filter(|subscription| matches(event, subscription, &data));
-    matching.map(|subscription| job_draft(actor, event, subscription, now, key)).collect()
+    let ActiveSubscriptions { list, now } = subscriptions;
+    let matching = list.iter().filter(|subscription| matches(event, subscription, &data));
+    matching.map(|subscription| job_draft(actor, event, subscription, *now, key)).collect()
 }

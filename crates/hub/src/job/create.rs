@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{DispatchJob, DispatchStatus, JobDraft, NewJob, enum_name};
+use super::{DispatchJob, DispatchStatus, JobDraft, JobRequest, NewJob, enum_name};
 use crate::access::Actor;
 use crate::audit;
 use crate::sql::{
@@ -40,8 +40,8 @@ impl Hub {
         let mut drafts = [new.validated(actor, &self.settings)];
         self.check_references(actor, &mut drafts).await?;
         let [draft] = drafts;
-        // The job is read back in the same transaction, because the database's clock set some of its columns.
-        let (created, job) = self.group_commit.write(actor, draft?).await?;
+        let request = JobRequest { actor: actor.clone(), draft: draft? };
+        let (created, job) = self.job_commits.write(request).await?;
         let job = match (&created, job) {
             (Created::New { id }, Some(mut job)) => {
                 // The job is not read again: a poller may have published it to the queue meanwhile, and the caller
@@ -76,7 +76,7 @@ impl Hub {
             Ok(Created::New { id }) => Some(id.clone()),
             _ => None,
         });
-        self.publish(fresh.collect()).await;
+        self.announce(fresh.collect()).await;
         Ok(created)
     }
 
@@ -104,7 +104,10 @@ pub(super) async fn write(
     }
     let created =
         jobs.iter().map(|(actor, draft)| (*actor, draft.id.as_str(), draft.new.client_id.as_deref()));
-    statements.push(audit::created_entries(dialect, "dispatchJob", "dispatch_jobs", created));
+    // Only a job with an idempotency key may have been skipped.
+    let may_skip = drafts.iter().any(|draft| draft.new.idempotency_key.is_some());
+    let table = may_skip.then_some("dispatch_jobs");
+    statements.push(audit::created_entries(dialect, "dispatchJob", table, created));
     let writes = statements.len();
     let lookup_queries = lookups(dialect, &drafts);
     let lookup_count = lookup_queries.len();

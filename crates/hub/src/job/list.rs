@@ -1,11 +1,12 @@
-//! Listing jobs with keyset pagination; an index serves each filter.
+//! Listing jobs with keyset pagination. An index serves each common filter; with another one, a page reads parts of the
+//! table.
 
 use super::view::{self, TABLE, metadata_query, read_metadata};
 use super::{DispatchJob, DispatchStatus, enum_name};
-use crate::access::Actor;
+use crate::access::{Actor, ClientScope};
 use crate::cursor::{List, ListOrder, PagePosition};
 use crate::page::{Page, PageQuery};
-use crate::sql::{Clauses as _, Dialect, SqlBuilder, now, status_for_lists};
+use crate::sql::{Clauses as _, Dialect, RARE, SqlBuilder, now, status_for_lists};
 use crate::{Error, Hub, Moment, mask};
 
 /// A filter for jobs. `None` and `false` members match every job.
@@ -33,11 +34,32 @@ pub struct MetadataFilter {
 }
 
 impl Filter {
-    /// Whether the filter selects by something other than the creation time.
-    fn is_selective(&self) -> bool {
-        let kinds = [&self.client_id, &self.code, &self.event_id, &self.subscription_id];
-        let kind = self.status.is_some() || self.retryable || self.due || self.metadata.is_some();
-        kind || kinds.into_iter().any(Option::is_some)
+    /// Returns the order of the list, which decides the index that serves it.
+    fn order(&self, scope: &ClientScope) -> ListOrder {
+        let kinds = [self.client_id.as_deref(), self.event_id.as_deref(), self.subscription_id.as_deref()];
+        let of_kind = kinds.into_iter().any(|kind| kind.is_some()) || scope.default_client().is_some();
+        // Few jobs are in progress, and the index of leases holds them.
+        let few = self.rare_status() || self.status == Some(DispatchStatus::InProgress);
+        if of_kind || few || self.metadata.is_some() {
+            ListOrder::IdOfKind
+        } else if *scope == ClientScope::All && !self.is_set() {
+            ListOrder::Id
+        } else {
+            ListOrder::IdInParts { table: TABLE.name }
+        }
+    }
+
+    /// Whether the filter selects a status that the index of rare jobs holds.
+    fn rare_status(&self) -> bool {
+        use DispatchStatus::{Cancelled, Error, Pending};
+        let rare = matches!(self.status, Some(Cancelled | Error | Pending));
+        rare || self.retryable || self.due
+    }
+
+    /// Whether the filter has a member that no index serves alone.
+    fn is_set(&self) -> bool {
+        let times = self.created_after.is_some() || self.created_before.is_some();
+        times || self.status.is_some() || self.code.is_some()
     }
 
     /// Appends ` AND …` for every member that is set.
@@ -49,8 +71,14 @@ impl Filter {
             .and_equals("event_id", self.event_id.as_deref())
             .and_equals("subscription_id", self.subscription_id.as_deref())
             .and_created(self.created_after, self.created_before);
-        if let Some(wanted) = &self.status {
+        if self.status == Some(DispatchStatus::InProgress) {
+            query = query.push(" AND t.status = 'IN_PROGRESS'");
+        } else if let Some(wanted) = &self.status {
             query = query.push(&format!(" AND {status} = ")).text(&enum_name(wanted));
+        }
+        if self.rare_status() {
+            // Follows from the status, but is needed to match the partial index.
+            query = query.push(" AND ").push(RARE);
         }
         if let Some(MetadataFilter { key, value }) = &self.metadata {
             query = query
@@ -84,13 +112,12 @@ impl Hub {
         filter: &Filter,
         page: &PageQuery,
     ) -> Result<Page<DispatchJob>, Error> {
-        let selective = filter.is_selective() || actor.scope.default_client().is_some();
         let list = List {
             doing: "list dispatch jobs",
             context: &format!("jobs {filter:?}"),
-            order: ListOrder::Created { selective },
+            order: filter.order(&actor.scope),
             read: |mut row| view::read(&mut row),
-            position: |job| PagePosition { created: job.created_at, id: job.id.clone() },
+            position: |job| PagePosition::of_id(&job.id),
         };
         let query = filter.append_conditions(self.select(&TABLE), self.dialect()).and_in_scope(&actor.scope);
         let mut page = self.read_page(actor, page, query, list).await?;

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{DispatchJob, DispatchStatus, Filter};
 use crate::access::Actor;
 use crate::audit::{self, Change};
-use crate::sql::{Clauses as _, SqlBuilder, now};
+use crate::sql::{Clauses as _, Dialect, RARE, SqlBuilder, now};
 use crate::{Error, Hub};
 
 /// Maximum number of jobs of one bulk retry.
@@ -38,7 +38,7 @@ impl Hub {
         }
         let retry = self.retry_update([id], "t.status = 'ERROR'");
         let moved = self.apply_move(actor, ("retry", audit::RETRY_IS_DUE), &job, retry).await?;
-        self.publish(vec![job.id]).await;
+        self.announce(vec![job.id]).await;
         Ok(moved)
     }
 
@@ -98,7 +98,9 @@ impl Hub {
         let dialect = self.dialect();
         let query = self.sql("SELECT t.id, t.client_id FROM dispatch_jobs AS t WHERE ").push(DEAD);
         let query = filter.append_conditions(query, dialect).and_in_scope(&actor.scope);
-        let query = query.push(" ORDER BY t.created_at, t.id LIMIT ").int(BULK_LIMIT + 1);
+        // The reverse of the index's order, which the primary key does not have.
+        let oldest = if dialect == Dialect::Postgres { " NULLS FIRST" } else { "" };
+        let query = query.push(&format!(" AND {RARE} ORDER BY t.id{oldest} LIMIT ")).int(BULK_LIMIT + 1);
         let rows = self.fetch_all("find dead dispatch jobs", query).await?;
         let more = rows.len() > BULK_LIMIT as usize;
         let dead: Vec<(String, Option<String>)> = rows
@@ -118,7 +120,7 @@ impl Hub {
             let answers = self.run("retry dispatch jobs", vec![retry.finish(), entries]).await?;
             retried += answers.first().map_or(0, |answer| answer.changed);
         }
-        self.publish(dead.into_iter().map(|(id, _)| id).collect()).await;
+        self.announce(dead.into_iter().map(|(id, _)| id).collect()).await;
         Ok(RetryResult { retried, more })
     }
 

@@ -13,19 +13,22 @@ pub fn client_key(dialect: Dialect) -> &'static str {
 /// Returns the expression for the status of a job in lists.
 ///
 /// SQLite has no statistics of how many rows have a status: it would use an index on the bare column for every claim
-/// too, and sort the whole backlog each time. There the index for lists is on an expression.
+/// too, and sort the whole backlog each time. PostgreSQL would use another index of some of these rows, and sort them.
+/// There the index for lists is on an expression.
 pub fn status_for_lists(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Postgres => "status",
         Dialect::Mysql => "`status`",
-        Dialect::Sqlite => "(status || '')",
+        Dialect::Postgres | Dialect::Sqlite => "(status || '')",
     }
 }
 
-/// The sort order of PostgreSQL's index of all rows by age, which only unfiltered lists use.
+/// The condition of the index of jobs with a rare status. A job that is delivered at once never enters it.
+pub const RARE: &str = "t.status IN ('ERROR', 'PENDING', 'CANCELLED')";
+
+/// The sort order of PostgreSQL's indexes of one kind of rows, which the primary key does not have.
 ///
 /// Its planner assumes that rows of every kind are evenly distributed: if the newest half million rows are of another
-/// kind, it would scan all of them by age instead of using the index of the requested kind.
+/// kind, it would read all of them by key instead of using the index of the requested kind.
 pub const NEWEST: &str = " DESC NULLS LAST";
 
 /// Returns the expression for the time of the database.

@@ -130,6 +130,10 @@ impl Execute for Overtaken {
             self.database.transact(doing, statements).await
         })
     }
+
+    fn wake(&self, table: &str) {
+        self.database.wake(table);
+    }
 }
 
 /// A hub that loses a race: `sql` is executed just before its own statement `doing`.
@@ -165,6 +169,10 @@ impl Execute for Twin {
             }
             self.database.transact(doing, statements).await
         })
+    }
+
+    fn wake(&self, table: &str) {
+        self.database.wake(table);
     }
 }
 

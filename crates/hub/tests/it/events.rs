@@ -12,6 +12,7 @@ use crate::fixture::{Fixture, on_every_database, root};
 on_every_database!(
     j04_an_event_creates_a_job_for_each_matching_subscription,
     j04_a_repeated_event_creates_nothing,
+    j04_concurrent_events_get_their_own_results,
     j04_an_invalid_event_lists_every_wrong_member,
     j17_an_event_can_be_replayed_and_a_subscription_tested,
     j17_a_subscription_is_changed_paused_and_isolated_by_client,
@@ -102,6 +103,48 @@ async fn j04_a_repeated_event_creates_nothing(fixture: &Fixture) {
     }
     assert_eq!(fixture.count("dispatch_events").await, 5);
     assert_eq!(fixture.count("dispatch_jobs").await, 5);
+}
+
+/// Each event is sent twice, by producers of two clients.
+async fn j04_concurrent_events_get_their_own_results(fixture: &Fixture) {
+    let subscribed = subscription("all", &json!({"expiresAfterSeconds": 3600}));
+    fixture.hub.create_subscription(&root(), subscribed).await.expect("a subscription");
+    let clients = ["acme", "other"];
+    let actors =
+        [fixture.actor(Role::Producer, &["acme"]).await, fixture.actor(Role::Producer, &["other"]).await];
+    let sent: Vec<usize> = (0..40).chain(0..40).collect();
+    let send = |number: &usize| {
+        let (client, id) = (clients[number % 2], format!("e{}", number / 2));
+        fixture.hub.create_event(&actors[number % 2], event(&id, &json!({"clientid": client})))
+    };
+    let answers = futures::future::join_all(sent.iter().map(send)).await;
+    let mut ids = std::collections::BTreeMap::new();
+    let mut fresh = 0;
+    for (number, answer) in sent.iter().zip(answers) {
+        let made = answer.expect("stored");
+        assert_eq!(*ids.entry(*number).or_insert_with(|| made.id.clone()), made.id, "the same event");
+        assert_eq!(made.job_ids.len(), usize::from(!made.known));
+        fresh += usize::from(!made.known);
+        for job in made.job_ids {
+            let job = fixture.hub.job(&root(), &job).await.expect("a job");
+            assert_eq!(
+                (job.client_id.as_deref(), job.event_id),
+                (Some(clients[number % 2]), Some(made.id.clone()))
+            );
+            assert!(job.expires_at.is_some());
+        }
+        let creator = format!(
+            "SELECT key_id FROM postrider_audit WHERE action = 'create' AND entity_id = '{}'",
+            made.id
+        );
+        assert_eq!(fixture.text(&creator).await.as_ref(), Some(&actors[number % 2].key));
+    }
+    assert_eq!((fresh, ids.len()), (40, 40));
+    for (table, rows) in
+        [("dispatch_events", 40), ("dispatch_jobs", 40), ("postrider_audit WHERE entity = 'event'", 40)]
+    {
+        assert_eq!(fixture.count(table).await, rows, "{table}");
+    }
 }
 
 async fn j04_an_invalid_event_lists_every_wrong_member(fixture: &Fixture) {

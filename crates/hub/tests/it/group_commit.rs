@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 use postrider_hub::Error;
 use postrider_hub::access::Role;
+use postrider_hub::audit::Change;
 use postrider_hub::job::{Created, NewJob};
 
 use crate::fixture::{Fixture, on_every_database, root};
@@ -15,6 +16,7 @@ on_every_database!(
     j13_concurrent_requests_get_their_own_results,
     j17_concurrent_jobs_are_audited_under_their_own_keys,
     a_disconnected_caller_affects_no_other_result,
+    j17_entries_of_concurrent_changes_are_all_written,
 );
 
 fn keyed(key: &str, code: &str) -> NewJob {
@@ -73,6 +75,27 @@ async fn j17_concurrent_jobs_are_audited_under_their_own_keys(fixture: &Fixture)
             "SELECT key_id FROM postrider_audit WHERE action = 'create' AND entity = 'dispatchJob' AND entity_id = '{id}'"
         );
         assert_eq!(fixture.text(&line).await, Some(key));
+    }
+}
+
+async fn j17_entries_of_concurrent_changes_are_all_written(fixture: &Fixture) {
+    let actors = [fixture.actor(Role::Operator, &[]).await, fixture.actor(Role::Admin, &[]).await];
+    let write = |number: usize| {
+        let change = Change::new("pause", "lane", &format!("lane-{number}"));
+        let change = if number.is_multiple_of(3) { change.detail("rows", number) } else { change };
+        fixture.hub.write_audit_entry(&actors[number % 2], change)
+    };
+    for written in join_all((0..40).map(write)).await {
+        written.expect("written");
+    }
+    for number in 0..40 {
+        let entry = format!("FROM postrider_audit WHERE entity_id = 'lane-{number}'");
+        assert_eq!(
+            fixture.text(&format!("SELECT key_id {entry}")).await.as_ref(),
+            Some(&actors[number % 2].key)
+        );
+        let detail = fixture.text(&format!("SELECT detail {entry}")).await;
+        assert_eq!(detail.is_some(), number.is_multiple_of(3), "{number}");
     }
 }
 

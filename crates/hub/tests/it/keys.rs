@@ -1,7 +1,10 @@
 //! API keys: creation, authentication, scope and revocation.
 
-use postrider_hub::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
 use postrider_hub::access::{ClientScope, Role};
+use postrider_hub::{Error, Hub, Settings};
 
 use crate::fixture::{Fixture, on_every_database, root};
 
@@ -9,11 +12,12 @@ on_every_database!(
     the_first_admin_key_is_created_once,
     a_key_is_stored_hashed_and_valid_until_it_is_revoked,
     a_key_cannot_grant_more_access_than_it_has,
+    a_key_that_another_process_revokes_is_refused_after_a_second,
 );
 
 async fn the_first_admin_key_is_created_once(fixture: &Fixture) {
     let make = |_| {
-        let hub = std::sync::Arc::clone(&fixture.hub);
+        let hub = Arc::clone(&fixture.hub);
         tokio::spawn(async move { hub.create_first_key().await.expect("the store answers") })
     };
     let mut shown = Vec::new();
@@ -51,6 +55,21 @@ async fn a_key_is_stored_hashed_and_valid_until_it_is_revoked(fixture: &Fixture)
     assert!(revoked.revoked_at.is_some());
     assert_eq!(fixture.hub.authenticate(&key).await.expect("the store answers"), None);
     assert_eq!(fixture.count("postrider_audit WHERE entity = 'apiKey'").await, 2);
+}
+
+async fn a_key_that_another_process_revokes_is_refused_after_a_second(fixture: &Fixture) {
+    let (key, actor) = fixture.key(Role::Viewer, &[]).await;
+    let valid = async || fixture.hub.authenticate(&key).await.expect("the store answers").is_some();
+    assert!(valid().await);
+    let other = Hub::open(Arc::clone(&fixture.database), Settings::default(), None).await.expect("a hub");
+    other.revoke_key(&root(), &actor.key).await.expect("revoked");
+    assert_eq!(
+        other.authenticate(&key).await.expect("the store answers"),
+        None,
+        "at once where it was revoked"
+    );
+    tokio::time::sleep(Duration::from_millis(1050)).await;
+    assert!(!valid().await);
 }
 
 async fn a_key_cannot_grant_more_access_than_it_has(fixture: &Fixture) {

@@ -26,6 +26,10 @@ impl Execute for RecordingDatabase {
         self.statements.lock().unwrap().extend_from_slice(statements);
         self.inner.transact(doing, statements)
     }
+
+    fn wake(&self, table: &str) {
+        self.inner.wake(table);
+    }
 }
 
 impl RecordingDatabase {
@@ -79,6 +83,7 @@ fn questions() -> Vec<(&'static str, Filter)> {
         ("by status", with(&|filter| filter.status = Some(DispatchStatus::Queued))),
         ("by the most common status", with(&|filter| filter.status = Some(DispatchStatus::Completed))),
         ("by client", with(&|filter| filter.client_id = text("client-7"))),
+        ("in progress", with(&|filter| filter.status = Some(DispatchStatus::InProgress))),
         ("by code", with(&|filter| filter.code = text("code-7"))),
         ("by time", with(&|filter| filter.created_before = ago("2020-01-01T00:00:00Z"))),
         (
@@ -107,11 +112,15 @@ async fn answered_by_indexes(fixture: &Fixture) {
         let page = PageQuery { limit: Some(10), cursor: None };
         let first = hub.jobs(&root(), &filter, &page).await.expect(what);
         let plan = recording.plan("dispatch_jobs").await;
+        // These filters have no index: a page reads a part of the table, however large the table is.
+        if matches!(what, "by time" | "by code" | "by status" | "by the most common status") {
+            continue;
+        }
         by_index(what, &plan);
-        // By age alone, the query would scan all newer rows of other kinds.
+        // By key alone, the query would scan all newer rows of other kinds.
         assert_eq!(
-            plan.contains("dispatch_jobs_newest"),
-            matches!(what, "all" | "by time"),
+            plan.contains("dispatch_jobs_pkey"),
+            matches!(what, "all" | "by metadata"),
             "{what}:\n{plan}"
         );
         if let Some(cursor) = first.next_cursor {
@@ -137,14 +146,14 @@ async fn j16_on_sqlite_lists_have_an_index_that_no_claim_uses() {
     fixture::sqlite(|fixture| async move {
         let recording = Arc::new(RecordingDatabase { inner: Arc::clone(&fixture.database), statements: Mutex::default() });
         let hub = Hub::open(Arc::clone(&recording) as _, Settings::default(), None).await.expect("a hub");
-        let queued = Filter { status: Some(DispatchStatus::Queued), ..Filter::default() };
-        hub.jobs(&root(), &queued, &PageQuery::default()).await.expect("a page");
+        let failed = Filter { status: Some(DispatchStatus::Error), ..Filter::default() };
+        hub.jobs(&root(), &failed, &PageQuery::default()).await.expect("a page");
         let plan = recording.plan("dispatch_jobs").await;
-        assert!(plan.contains("dispatch_jobs_status") && !plan.contains("TEMP B-TREE"), "{plan}");
+        assert!(plan.contains("dispatch_jobs_rare_status") && !plan.contains("TEMP B-TREE"), "{plan}");
         let ready = "SELECT id FROM dispatch_jobs WHERE (status = 'QUEUED' OR (status = 'ERROR' AND next_attempt_at IS NOT NULL)) \
                      ORDER BY id LIMIT 1";
         let plan = explain(&*fixture.database, ready, Vec::new()).await;
-        assert!(!plan.contains("dispatch_jobs_status") && !plan.contains("TEMP B-TREE"), "{plan}");
+        assert!(!plan.contains("dispatch_jobs_rare_status") && !plan.contains("TEMP B-TREE"), "{plan}");
     })
     .await;
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use postrider_hub::access::{Actor, Role};
@@ -37,7 +38,7 @@ pub trait EmailIntake: Send + Sync {
         lane: &IntakeLane,
         kind: EmailKind,
         id: Option<String>,
-        bytes: &[u8],
+        bytes: Bytes,
         trace: Option<String>,
     ) -> Result<String, Refusal>;
 }
@@ -162,7 +163,7 @@ pub async fn create(
     let body = read_bytes(request, lane.limit).await?;
     let large_bodies = api.large_bodies.clone();
     let email = NewEmailRequest { intake, lane, kind, id: params.id, key, trace };
-    large_bodies.run(body, async move |bytes| accept(&api, &caller, email, &bytes).await).await
+    large_bodies.run(body, async move |bytes| accept(&api, &caller, email, bytes).await).await
 }
 
 /// A request for a new e-mail, without its body.
@@ -179,19 +180,19 @@ async fn accept(
     api: &Api,
     caller: &Caller,
     email: NewEmailRequest,
-    bytes: &[u8],
+    bytes: Bytes,
 ) -> Result<(StatusCode, Json<AcceptedEmail>), Problem> {
     let actor = caller.of_all_clients(Role::Producer)?;
     let NewEmailRequest { intake, lane, kind, id, key, trace } = email;
     let id = match kind {
-        EmailKind::Payload => chosen_id(id, payload_id(bytes)?)?,
+        EmailKind::Payload => chosen_id(id, payload_id(&bytes)?)?,
         // RFC 5322 forbids NUL, and no relay would accept it.
         EmailKind::Eml if bytes.contains(&0) => return Err(Problem::invalid("body", NO_NUL)),
         EmailKind::Eml => id,
     };
     let hub = api.hub()?;
     // The content is copied only if there is a key to compare it for.
-    let content = || format!("{} {id:?} {}", lane.lane, String::from_utf8_lossy(bytes));
+    let content = || format!("{} {id:?} {}", lane.lane, String::from_utf8_lossy(&bytes));
     let request_key = if key.0.is_some() { key.with_content(&content()) } else { None };
     if let Some(request_key) = &request_key
         && let Some(made) = hub.find_created(actor, KIND, request_key).await?

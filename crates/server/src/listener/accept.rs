@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,23 +14,27 @@ use axum::response::{IntoResponse as _, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::server::conn::http2::Connection as Http2Connection;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use postrider_seams::tcp;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tower_service::Service as _;
 
 use super::connections::{ConnectionSlot, Connections};
+use super::http2::{self, Responses};
 use super::request_body::TrackedBody;
+use super::version::{HttpVersion, detect};
 use super::write_timeout::WriteTimeout;
 use crate::api::Problem;
 
 /// Time limit of a request's head, from the end of the previous request or the start of the connection.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum bytes of a head, and of one read.
-const BUFFER: usize = 64 << 10;
+pub const BUFFER: usize = 64 << 10;
 /// The paths that reserved places are for.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 /// Delay before the next accept if no descriptor was left.
@@ -86,55 +90,131 @@ fn busy() -> Response {
     ([(header::CONNECTION, "close")], problem).into_response()
 }
 
+/// How a connection is served.
+struct Served {
+    place: ConnectionSlot,
+    stopping: watch::Receiver<bool>,
+}
+
 async fn answer(
     stream: TcpStream,
     peer: SocketAddr,
     routes: Router,
     place: ConnectionSlot,
-    mut stopping: watch::Receiver<bool>,
+    stopping: watch::Receiver<bool>,
 ) {
     // Responses are written whole: delaying their last packet gains nothing.
     if stream.set_nodelay(true).and_then(|()| tcp::detect_vanished_peer(&stream)).is_err() {
         return;
     }
-    let service = service_fn(|request: hyper::Request<Incoming>| {
-        let in_flight = Arc::new(place.request());
-        let mut request = request.map(|body| Body::new(TrackedBody::new(body, Arc::clone(&in_flight))));
-        request.extensions_mut().insert(ConnectInfo(peer));
-        let refused = place.is_reserved() && !HEALTH.contains(&request.uri().path());
-        let answered = (!refused).then(|| routes.clone().call(request));
-        async move {
-            let response = match answered {
-                Some(answered) => answered.await?,
-                None => busy(),
-            };
-            // The request ends with the last part of its response.
-            Ok::<_, Infallible>(response.map(|body| {
-                body.map_frame(move |frame| {
-                    let _still = &in_flight;
-                    frame
-                })
-            }))
-        }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
-    let mut connection = pin!(connection);
-    let mut shutting_down = false;
-    let ended: Result<(), hyper::Error> = loop {
-        tokio::select! {
-            ended = connection.as_mut() => break ended,
-            () = place.closed() => return,
-            _ = stopping.wait_for(|stop| *stop), if !shutting_down => {
-                shutting_down = true;
-                connection.as_mut().graceful_shutdown();
-            }
-        }
+    let mut served = Served { place, stopping };
+    let Some(version) = served.version(&stream).await else { return };
+    let ended = match version {
+        HttpVersion::One => served.http1(stream, peer, routes).await,
+        HttpVersion::Two => served.http2(stream, peer, routes).await,
     };
     if let Err(error) = ended {
         tracing::debug!(%error, %peer, "a connection ended early");
+    }
+}
+
+impl Served {
+    /// Returns the version of HTTP that the client speaks; `None` if the connection is over.
+    async fn version(&mut self, stream: &TcpStream) -> Option<HttpVersion> {
+        tokio::select! {
+            version = tokio::time::timeout(HEAD_TIMEOUT, detect(stream)) => version.ok()?.ok(),
+            () = self.place.closed() => None,
+            _ = self.stopping.wait_for(|stop| *stop) => None,
+        }
+    }
+
+    async fn http1(
+        &mut self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        routes: Router,
+    ) -> Result<(), hyper::Error> {
+        let place = &self.place;
+        let service = service_fn(|request: hyper::Request<Incoming>| {
+            let answered = respond(request, peer, &routes, place);
+            async move { Ok::<_, Infallible>(answered.await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .max_buf_size(BUFFER)
+            .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
+        let never = std::future::pending();
+        drive(connection, http1::Connection::graceful_shutdown, place, &mut self.stopping, never).await
+    }
+
+    async fn http2(
+        &mut self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        routes: Router,
+    ) -> Result<(), hyper::Error> {
+        let (place, responses) = (&self.place, Responses::default());
+        let service = service_fn(|request: hyper::Request<Incoming>| {
+            let (answered, responses) = (respond(request, peer, &routes, place), responses.clone());
+            async move { Ok::<_, Infallible>(answered.await.map(|body| responses.track(body))) }
+        });
+        let connection = http2::builder().serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
+        let over = http2::watch(place, &responses);
+        drive(connection, Http2Connection::graceful_shutdown, place, &mut self.stopping, over).await
+    }
+}
+
+/// Answers one request. It is in flight until the last part of its response.
+fn respond(
+    request: hyper::Request<Incoming>,
+    peer: SocketAddr,
+    routes: &Router,
+    place: &ConnectionSlot,
+) -> impl Future<Output = hyper::Response<Body>> + Send + 'static {
+    let in_flight = Arc::new(place.request());
+    let mut request = request.map(|body| Body::new(TrackedBody::new(body, Arc::clone(&in_flight))));
+    request.extensions_mut().insert(ConnectInfo(peer));
+    let refused = place.is_reserved() && !HEALTH.contains(&request.uri().path());
+    let answered = (!refused).then(|| routes.clone().call(request));
+    async move {
+        let response = match answered {
+            Some(answered) => answered.await.unwrap_or_else(|never| match never {}),
+            None => busy(),
+        };
+        response.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let _still = &in_flight;
+                frame
+            }))
+        })
+    }
+}
+
+/// Drives a connection to its end: until the client ends it, its place is needed, or the server stops. Once `over`
+/// completes, requests under way may still finish.
+async fn drive<C: Future<Output = Result<(), hyper::Error>>>(
+    connection: C,
+    shut_down: fn(Pin<&mut C>),
+    place: &ConnectionSlot,
+    stopping: &mut watch::Receiver<bool>,
+    over: impl Future<Output = ()>,
+) -> Result<(), hyper::Error> {
+    let (mut connection, mut over) = (pin!(connection), pin!(over));
+    let mut end = None;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => return ended,
+            () = place.closed() => return Ok(()),
+            () = tokio::time::sleep_until(end.unwrap_or_else(Instant::now)), if end.is_some() => return Ok(()),
+            () = over.as_mut(), if end.is_none() => {
+                end = Some(Instant::now() + SHUTDOWN_TIMEOUT);
+                shut_down(connection.as_mut());
+            }
+            _ = stopping.wait_for(|stop| *stop), if end.is_none() => {
+                end = Some(Instant::now() + SHUTDOWN_TIMEOUT);
+                shut_down(connection.as_mut());
+            }
+        }
     }
 }

@@ -2,12 +2,13 @@
 //! longest time is closed for the new one: waiting connections cannot lock out others.
 //!
 //! A connection waits until the head of a request was received, and again until its body was: a client that never ends
-//! its body can be closed. A few reserved places, given out when all others have a request, are for health checks.
+//! its body can be closed. An HTTP/2 connection waits while none of its requests was received completely. A few reserved places, given out when all others have a request, are for health checks.
 //!
 //! Invariant: a connection whose request was received completely is never closed for another.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -34,10 +35,19 @@ impl Default for ConnectionLimits {
 
 struct Open {
     address: IpAddr,
-    /// `None`: a request was received and is not answered yet.
-    waiting_since: Option<Instant>,
+    /// Requests that were received and are not answered yet.
+    received: usize,
+    /// The last time at which anything of a request was received, or one ended.
+    last_progress: Instant,
     reserved: bool,
     close: Arc<Notify>,
+}
+
+impl Open {
+    /// `None`: a request was received and is not answered yet.
+    fn waiting_since(&self) -> Option<Instant> {
+        (self.received == 0).then_some(self.last_progress)
+    }
 }
 
 #[derive(Default)]
@@ -78,7 +88,8 @@ impl Connections {
         }
         counted.last += 1;
         let (id, close) = (counted.last, Arc::new(Notify::new()));
-        let open = Open { address, waiting_since: Some(Instant::now()), reserved, close: Arc::clone(&close) };
+        let last_progress = Instant::now();
+        let open = Open { address, received: 0, last_progress, reserved, close: Arc::clone(&close) };
         counted.open.insert(id, open);
         Some(ConnectionSlot { connections: Arc::clone(self), id, reserved, close })
     }
@@ -88,16 +99,17 @@ impl Connections {
         close_longest_waiting(&mut self.lock(), &|_| true)
     }
 
-    fn set_waiting(&self, id: u64, since: Option<Instant>) {
+    fn note_progress(&self, id: u64, change: impl FnOnce(&mut Open)) {
         if let Some(open) = self.lock().open.get_mut(&id) {
-            open.waiting_since = since;
+            open.last_progress = Instant::now();
+            change(open);
         }
     }
 }
 
 fn close_longest_waiting(counted: &mut Counted, among: &dyn Fn(&Open) -> bool) -> bool {
     let among = counted.open.iter().filter(|(_, open)| among(open));
-    let waiting = among.filter_map(|(id, open)| Some((open.waiting_since?, *id)));
+    let waiting = among.filter_map(|(id, open)| Some((open.waiting_since()?, *id)));
     let Some((_, id)) = waiting.min() else { return false };
     if let Some(closed) = counted.open.remove(&id) {
         closed.close.notify_one();
@@ -119,6 +131,11 @@ impl ConnectionSlot {
         self.reserved
     }
 
+    /// Returns since when no request is being answered; `None` if one is.
+    pub fn waiting_since(&self) -> Option<Instant> {
+        self.connections.lock().open.get(&self.id).and_then(Open::waiting_since)
+    }
+
     /// Waits until the connection must be closed for another. Cancel-safe.
     pub async fn closed(&self) {
         self.close.notified().await;
@@ -126,7 +143,9 @@ impl ConnectionSlot {
 
     /// Records that the head of a request was received. The request is in flight until the result is dropped.
     pub fn request(&self) -> RequestInFlight {
-        RequestInFlight { connections: Arc::clone(&self.connections), id: self.id }
+        self.connections.note_progress(self.id, |_| {});
+        let received = AtomicBool::new(false);
+        RequestInFlight { connections: Arc::clone(&self.connections), id: self.id, received }
     }
 }
 
@@ -140,23 +159,27 @@ impl Drop for ConnectionSlot {
 pub struct RequestInFlight {
     connections: Arc<Connections>,
     id: u64,
+    received: AtomicBool,
 }
 
 impl RequestInFlight {
     /// Records that a part of the body was received and more follows.
     pub fn mark_progress(&self) {
-        self.connections.set_waiting(self.id, Some(Instant::now()));
+        self.connections.note_progress(self.id, |_| {});
     }
 
     /// Records that the request was received completely, or that no more of it is read.
     pub fn mark_received(&self) {
-        self.connections.set_waiting(self.id, None);
+        if !self.received.swap(true, Relaxed) {
+            self.connections.note_progress(self.id, |open| open.received += 1);
+        }
     }
 }
 
 impl Drop for RequestInFlight {
     fn drop(&mut self) {
-        self.connections.set_waiting(self.id, Some(Instant::now()));
+        let received = usize::from(*self.received.get_mut());
+        self.connections.note_progress(self.id, |open| open.received -= received);
     }
 }
 
@@ -226,6 +249,22 @@ mod tests {
         reserved[0].closed().await;
         let _requests: Vec<RequestInFlight> = reserved[1..].iter().chain([&next]).map(whole).collect();
         assert!(connections.admit(address(1)).is_none(), "all are busy");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_with_several_requests_is_busy_until_the_last_one_ends() {
+        let connections = Connections::new(ConnectionLimits { total: 1, per_address: 1 });
+        let place = connections.admit(address(1)).expect("room");
+        let (one, other, incomplete) = (whole(&place), whole(&place), place.request());
+        assert_eq!(place.waiting_since(), None);
+        drop(one);
+        incomplete.mark_progress();
+        assert!(connections.admit(address(1)).expect("a reserved place").is_reserved(), "one is under way");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        drop(other);
+        assert_eq!(place.waiting_since(), Some(Instant::now()));
+        assert!(!connections.admit(address(1)).expect("it waits").is_reserved());
+        place.closed().await;
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
 use postrider_contract::Contract;
@@ -127,7 +127,7 @@ impl EmailIntake for FakeIntake {
         _: &IntakeLane,
         _: EmailKind,
         id: Option<String>,
-        _: &[u8],
+        _: Bytes,
         trace: Option<String>,
     ) -> Result<String, Refusal> {
         self.0.lock().unwrap().push(trace);
