@@ -30,14 +30,15 @@ const MIN_RETRY_DELAY: Duration = Duration::from_millis(500);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(15);
 const PURGE_EVERY: Duration = Duration::from_mins(10);
 
-/// Creates the API's tables, or with `print` returns the statements that are missing.
-pub async fn migrate(context: &CommandContext, print: bool) -> Result<Vec<String>, Failure> {
+/// Creates the API's tables, or with `print` returns the statements that are missing. `notify`: with the notification
+/// trigger, for workers in other processes.
+pub async fn migrate(context: &CommandContext, print: bool, notify: bool) -> Result<Vec<String>, Failure> {
     let Some(store) = context.settings.api_store() else { return Ok(Vec::new()) };
     let mut statements = Vec::new();
     // A lane that delivers the jobs has just created their table; without such a lane the API creates it.
     if context.settings.jobs_lane().is_none_or(|lane| lane.store != store) {
         let jobs = context.wiring.migration_on(store, jobs_contract());
-        let options = MigrateOptions::default();
+        let options = MigrateOptions { notify, ..MigrateOptions::default() };
         statements.extend(if print { jobs.plan(options).await? } else { jobs.apply(options).await? });
     }
     let database = context.wiring.internal_tables(store)?;

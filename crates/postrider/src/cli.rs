@@ -165,8 +165,11 @@ pub struct MigrateArgs {
     /// Print the statements instead of running them
     #[arg(long)]
     pub print: bool,
-    /// Also create the trigger that wakes workers at once (PostgreSQL)
+    /// Create no trigger that wakes workers at once (PostgreSQL); rows of other programs are then found by polling
     #[arg(long)]
+    pub no_notify: bool,
+    /// Create that trigger, which is the default
+    #[arg(long, conflicts_with = "no_notify")]
     pub notify: bool,
     /// Also create the indexes that let the console search all rows by key, recipient or group
     #[arg(long)]

@@ -35,7 +35,7 @@ use crate::cli::{Cli, Command};
 use crate::demo;
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, Settings, Sources};
-use crate::wiring::{LaneTable, MissingFile, Wiring};
+use crate::wiring::{LaneTable, MissingFile, StoreKind, Wiring};
 
 /// Runs the command of the command line.
 pub async fn run_command(cli: Cli) -> Result<(), Failure> {
@@ -135,8 +135,13 @@ impl CommandContext {
         for lane in &self.settings.lanes {
             self.wiring.migration(lane).apply(MigrateOptions::default()).await?;
         }
-        api::migrate(self, false).await?;
+        api::migrate(self, false, MigrateOptions::default().notify).await?;
         Ok(())
+    }
+
+    /// Returns the kind of the lane's store.
+    pub fn kind_of(&self, lane: &LaneSettings) -> StoreKind {
+        self.settings.stores[&lane.store].kind
     }
 
     /// Returns the lane of this name; an error lists the lanes that exist.

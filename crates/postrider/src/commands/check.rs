@@ -187,7 +187,9 @@ fn print_text(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Res
     )?;
     print_statements(
         out,
-        &format!("SQL to fix lane {name} by hand (postrider migrate changes no existing column):"),
+        &format!(
+            "SQL to fix lane {name} by hand (postrider migrate changes no existing column and drops nothing):"
+        ),
         by_hand,
     )?;
     writeln!(out)?;

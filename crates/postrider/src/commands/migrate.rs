@@ -22,11 +22,15 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
         config,
         if args.print { MissingFile::TreatAsEmpty } else { MissingFile::Create },
     )?;
-    let options = MigrateOptions { notify: args.notify, search: args.search };
+    let options = MigrateOptions { notify: !args.no_notify, search: args.search };
     let output = Output::new(args.json);
     let lanes = context.lanes(&args.lanes)?;
     if args.notify {
         check_flag(&context, &lanes, ("--notify", "PostgreSQL"), |kind| kind == StoreKind::Postgres)?;
+    }
+    if args.no_notify && !lanes.iter().any(|lane| context.kind_of(lane) == StoreKind::Postgres) {
+        let text = "--no-notify is for PostgreSQL only, and these lanes are on other databases: leave it out";
+        return Err(Failure::Misuse(text.to_owned()));
     }
     if args.search {
         let sql = ("--search", "PostgreSQL, MySQL and SQLite");
@@ -57,7 +61,9 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
         }
     }
     if let Some(store) = context.settings.api_store().filter(|_| args.lanes.is_empty()) {
-        let statements = with_timer("the API's tables", output, api::migrate(&context, args.print)).await?;
+        let statements =
+            with_timer("the API's tables", output, api::migrate(&context, args.print, options.notify))
+                .await?;
         print(output, json!({ "api": store, "applied": !args.print }), &statements)?;
     }
     Ok(())
@@ -70,7 +76,7 @@ fn check_flag(
     (flag, databases): (&str, &str),
     works: impl Fn(StoreKind) -> bool,
 ) -> Result<(), Failure> {
-    let others = lanes.iter().filter(|lane| !works(context.settings.stores[&lane.store].kind));
+    let others = lanes.iter().filter(|lane| !works(context.kind_of(lane)));
     let others: Vec<String> = others.map(|lane| format!("`{}`", lane.name)).collect();
     if others.is_empty() {
         return Ok(());

@@ -6,6 +6,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use postrider_seams::Value;
 use postrider_seams::produce::KEY;
 use postrider_seams::row::Detail;
@@ -59,7 +60,7 @@ pub async fn accept(
     table: &dyn LaneTable,
     id: &str,
     content: EmailFileKind,
-    bytes: &[u8],
+    bytes: Bytes,
     trace: Option<String>,
 ) -> Result<(), Refusal> {
     check_id(id)?;
@@ -72,7 +73,7 @@ pub async fn accept(
         EmailFileKind::Payload => (base.join(PAYLOADS), "json", PAYLOAD_PATH),
         EmailFileKind::Eml => (lane.emails.eml_folder().unwrap_or_default(), "eml", EML_PATH),
     };
-    let path = write(&folder, id, end, bytes)?;
+    let path = write_apart(folder, id, end, bytes).await?;
     let mut fields = Detail::from([
         (KEY.to_owned(), Value::Text(id.to_owned())),
         (field.to_owned(), Value::Text(path.display().to_string())),
@@ -103,6 +104,14 @@ async fn resolve_failed_insert(
         tracing::warn!(file = %path.display(), %error, "cannot remove a file without a row");
     }
     Err(if row.is_some() { Refusal::Duplicate(id.to_owned()) } else { error.into() })
+}
+
+/// Writes the file on a thread for blocking calls: flushing it to the disk takes milliseconds, and requests that flush
+/// at the same time share the work of the disk.
+async fn write_apart(folder: PathBuf, id: &str, end: &'static str, bytes: Bytes) -> Result<PathBuf, Refusal> {
+    let id = id.to_owned();
+    let task = tokio::task::spawn_blocking(move || write(&folder, &id, end, &bytes));
+    task.await.unwrap_or_else(|error| Err(Refusal::Disk(error.to_string())))
 }
 
 /// Writes a file completely or not at all.

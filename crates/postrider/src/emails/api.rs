@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use postrider_contract::{Condition, Literal};
 use postrider_seams::store::Error;
 use postrider_server::api::{EmailIntake, EmailKind, IntakeLane, Refusal};
@@ -74,7 +75,7 @@ impl EmailIntake for EmailApi {
         place: &IntakeLane,
         kind: EmailKind,
         id: Option<String>,
-        bytes: &[u8],
+        bytes: Bytes,
         trace: Option<String>,
     ) -> Result<String, Refusal> {
         let content = match kind {

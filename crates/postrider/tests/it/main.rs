@@ -21,6 +21,7 @@ mod help;
 mod json;
 mod lost_answers;
 mod notifications;
+mod notify_trigger;
 mod outage;
 mod outbox;
 mod own_table;

@@ -19,7 +19,7 @@ pub async fn send(context: &CommandContext, lane: &LaneSettings, args: &MailArgs
     check_id(&id).map_err(to_failure)?;
     let payload = payload(&id, args)?;
     let table = context.wiring.open(lane).await?;
-    accept(lane, &*table, &id, EmailFileKind::Payload, payload.as_bytes(), None).await.map_err(to_failure)?;
+    accept(lane, &*table, &id, EmailFileKind::Payload, payload.into(), None).await.map_err(to_failure)?;
     print_written(Output::new(args.json), lane, "e-mail", &id)
 }
 
