@@ -1,5 +1,8 @@
 //! Measures the time from the commit of an insert to the delivery to the transport, on PostgreSQL with the notification
-//! trigger, at a steady 100 rows/s.
+//! trigger, and from a request to the API to the webhook's arrival, without one; both at a steady 100 per second.
+
+mod api;
+mod trigger;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,15 +23,63 @@ const PER_SECOND: u64 = 100;
 pub async fn run(report: Report, rounds: usize, seconds: u64) {
     let contract = contract(500);
     let table = BenchTable::postgres(&contract).await;
-    let (mut middle, mut late) = (Vec::new(), Vec::new());
+    let api = api::ApiBench::start().await;
+    let (mut inserts, mut requests) = (Rounds::default(), Rounds::default());
     for round in 1..=rounds {
         Report::progress(&format!("round {round} of {rounds}, {seconds} s at {PER_SECOND} rows/s"));
-        let mut millis = one_round(&table, &contract, seconds).await;
-        middle.push(percentile(&mut millis, 0.5));
-        late.push(percentile(&mut millis, 0.99));
+        inserts.add(one_round(&table, &contract, seconds).await);
+        Report::progress(&format!("round {round} of {rounds}, {seconds} s at {PER_SECOND} requests/s"));
+        requests.add(api.one_round(seconds).await);
     }
-    report.print(&Figure::new("latency", "insert to hand-over, p50", median(&mut middle), "ms"));
-    report.print(&Figure::new("latency", "insert to hand-over, p99", median(&mut late), "ms"));
+    inserts.print(report, "insert to hand-over");
+    requests.print(report, "API to webhook received");
+    trigger::run(report, rounds, &table).await;
+}
+
+/// The latencies of all rounds, in milliseconds.
+#[derive(Default)]
+struct Rounds {
+    middle: Vec<f64>,
+    late: Vec<f64>,
+    all: Vec<f64>,
+}
+
+impl Rounds {
+    fn add(&mut self, mut millis: Vec<f64>) {
+        self.middle.push(percentile(&mut millis, 0.5));
+        self.late.push(percentile(&mut millis, 0.99));
+        self.all.append(&mut millis);
+    }
+
+    fn print(mut self, report: Report, case: &str) {
+        report.print(&Figure::new("latency", format!("{case}, p50"), median(&mut self.middle), "ms"));
+        report.print(&Figure::new("latency", format!("{case}, p99"), median(&mut self.late), "ms"));
+        for (bound, share) in histogram(&self.all) {
+            report.print(&Figure::new("latency", format!("{case}, {bound}"), share * 100.0, "%"));
+        }
+    }
+}
+
+/// The bounds of a histogram, in milliseconds.
+const BOUNDS: [f64; 10] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, f64::INFINITY];
+
+/// The share of each range that occurs.
+#[allow(clippy::cast_precision_loss)] // a few thousand figures
+fn histogram(millis: &[f64]) -> Vec<(String, f64)> {
+    let mut from = 0.0;
+    let ranges = BOUNDS.map(|bound| {
+        let count = millis.iter().filter(|one| (from..bound).contains(*one)).count();
+        let name =
+            if bound.is_finite() { format!("{from} to {bound} ms") } else { format!("{from} ms and more") };
+        from = bound;
+        (name, count as f64 / millis.len().max(1) as f64)
+    });
+    ranges.into_iter().filter(|(_, share)| *share > 0.0).collect()
+}
+
+/// Returns the ticks of the steady rate.
+fn pace() -> tokio::time::Interval {
+    tokio::time::interval(Duration::from_millis(1000 / PER_SECOND))
 }
 
 async fn one_round(table: &BenchTable, contract: &postrider_contract::Contract, seconds: u64) -> Vec<f64> {
@@ -57,14 +108,14 @@ async fn one_round(table: &BenchTable, contract: &postrider_contract::Contract, 
         .collect()
 }
 
-/// Inserts at a steady rate; returns each row's key and the time of its insert.
+/// Inserts at a steady rate; returns each row's key and the time of its commit.
 async fn produce(url: &str, seconds: u64) -> Vec<(String, Instant)> {
     let mut connection = PgConnection::connect(url).await.expect("connected");
     let insert = format!(
         "INSERT INTO mail_outbox (status, retry_count, next_attempt_at, created_at, to_addresses, subject) \
          VALUES ('queued', 0, now(), now(), 'to@example.org', '{SUBJECT}') RETURNING id::text"
     );
-    let mut pace = tokio::time::interval(Duration::from_millis(1000 / PER_SECOND));
+    let mut pace = pace();
     let mut inserted = Vec::new();
     for _ in 0..seconds * PER_SECOND {
         pace.tick().await;

@@ -19,7 +19,7 @@ use crate::servers::{BenchTable, SUBJECT, variable};
 const BATCH: u32 = 500;
 
 /// About 2 KB with the headers, in lines of usual length.
-fn body() -> String {
+pub fn body() -> String {
     "The quick brown fox jumps over the lazy dog while the rain falls.\r\n".repeat(25)
 }
 
@@ -53,7 +53,7 @@ pub async fn run(report: Report, rounds: usize, rows: u64, connections: usize) {
 }
 
 /// Runs Postfix's load generator; returns mails per second.
-async fn smtp_source(sink: &str, mails: u64, connections: usize) -> f64 {
+pub async fn smtp_source(sink: &str, mails: u64, connections: usize) -> f64 {
     let started = Instant::now();
     let output = tokio::process::Command::new("smtp-source")
         .args(["-d", "-l", "2048", "-f", "from@example.org", "-t", "to@example.org"])
@@ -85,7 +85,8 @@ fn filled(contract: &Contract, rows: u64) -> Arc<dyn Store> {
     MemoryStore::open(&table, 0, "bench")
 }
 
-fn plain() -> Arc<dyn Composer> {
+/// A composer that does not sign.
+pub fn plain() -> Arc<dyn Composer> {
     Arc::new(EmailComposer::new(Settings::new("bench")))
 }
 
@@ -97,7 +98,8 @@ fn dkim() -> Arc<dyn Composer> {
     Arc::new(EmailComposer::new(settings))
 }
 
-async fn send(
+/// Sends the rows of a store through the engine; returns mails per second.
+pub async fn send(
     contract: &Contract,
     store: Arc<dyn Store>,
     composer: Arc<dyn Composer>,

@@ -11,12 +11,17 @@ mod mail;
 mod memory;
 mod notify;
 mod outbox;
+mod peers;
 mod postgres;
 mod report;
 mod round_trip;
+mod scale;
 mod servers;
 mod store;
+mod svix_like;
 mod webhook;
+
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
@@ -100,6 +105,11 @@ enum Bench {
         #[arg(long, default_value_t = 30_000)]
         rows: u64,
     },
+    /// Measure jobs/s, events/s and e-mails/s that the API accepts, one a request over 64 connections
+    Api {
+        #[arg(long, default_value_t = 30_000)]
+        rows: u64,
+    },
     /// Measure the console's calls with millions of rows in a lane, and the load of an open overview on the database
     Console {
         #[arg(long, default_value_t = 5_000_000)]
@@ -109,6 +119,34 @@ enum Bench {
     Fairness {
         #[arg(long, default_value_t = 1_000_000)]
         rows: u64,
+    },
+    /// Measure no-op rows/s beside graphile-worker, pg-boss, PgQueuer and pgbench on one PostgreSQL server, and mails/s
+    /// beside nodemailer and smtp-source
+    Peers {
+        /// Number of rows per round; the mails are a fifth as many
+        #[arg(long, default_value_t = 100_000)]
+        rows: u64,
+    },
+    /// Measure how the cost of a row grows with instances, with lanes and with the backlog, on PostgreSQL
+    Scale {
+        /// Number of rows that a case drains; the backlogs are a tenth, as many, and ten times as many
+        #[arg(long, default_value_t = 100_000)]
+        rows: u64,
+        /// Measure a backlog of a hundred times as many rows as well
+        #[arg(long)]
+        long: bool,
+        /// Draw the results as SVG files in this folder
+        #[arg(long, value_name = "FOLDER")]
+        plots: Option<PathBuf>,
+    },
+    /// Measure events/s from the API, one per request over 64 connections, to the recorded attempts of their webhooks
+    SvixLike {
+        /// Number of events per round
+        #[arg(long, default_value_t = 30_000)]
+        rows: u64,
+        /// Number of subscriptions that match each event
+        #[arg(long, default_value_t = 1)]
+        subscriptions: u64,
     },
     /// Run all benches with their defaults
     All,
@@ -130,8 +168,12 @@ async fn main() {
         Bench::Emails { rows } => emails::run(report, rounds, rows).await,
         Bench::Outbox { rows, blocked } => outbox::run(report, rounds, rows, blocked).await,
         Bench::Webhook { rows } => webhook::run(report, rounds, rows).await,
+        Bench::Api { rows } => webhook::run_api(report, rounds, rows).await,
         Bench::Console { rows } => console::run(report, rows).await,
         Bench::Fairness { rows } => webhook::fairness::run(report, rows).await,
+        Bench::Peers { rows } => peers::run(report, rounds, rows).await,
+        Bench::Scale { rows, long, plots } => scale::run(report, rounds, rows, long, plots.as_deref()).await,
+        Bench::SvixLike { rows, subscriptions } => svix_like::run(report, rounds, rows, subscriptions).await,
         Bench::All => {
             store::run(report, rounds, 100_000, 1_000_000).await;
             groups::run(report, rounds, 60_000).await;
@@ -145,6 +187,9 @@ async fn main() {
             webhook::run(report, rounds, 30_000).await;
             console::run(report, 5_000_000).await;
             webhook::fairness::run(report, 1_000_000).await;
+            svix_like::run(report, rounds, 30_000, 1).await;
+            peers::run(report, rounds, 100_000).await;
+            scale::run(report, rounds, 100_000, false, None).await;
         }
     }
 }

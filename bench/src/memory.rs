@@ -51,7 +51,8 @@ pub async fn run(report: Report, rows: u64) {
     stop(&mut busy).await;
 }
 
-fn megabytes(child: &Child, line: &str) -> f64 {
+/// A line of the kernel's status of a process, such as `VmHWM:`, in MB.
+pub fn megabytes(child: &Child, line: &str) -> f64 {
     let pid = child.id().expect("it runs");
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("Linux has /proc");
     let kib: f64 = status

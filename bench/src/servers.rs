@@ -142,6 +142,7 @@ impl BenchTable {
     }
 }
 
-async fn migrate(migration: &dyn Migrate) {
+/// Applies a migration, with the notification trigger.
+pub async fn migrate(migration: &dyn Migrate) {
     migration.apply(MigrateOptions { notify: true, ..MigrateOptions::default() }).await.expect("migrated");
 }

@@ -1,8 +1,10 @@
 //! Measures rows/s through the whole engine with a no-op transport, compared with a bare loop of the same statements in
-//! the same batches, and with pgbench; and the time of a claim at a small and at a large backlog.
+//! the same batches, and with pgbench; the index entries that a row costs; and the time of a claim at a small and at a
+//! large backlog.
 
 mod baseline;
-mod pgbench;
+mod index_writes;
+pub(crate) mod pgbench;
 
 use std::sync::Arc;
 
@@ -25,6 +27,7 @@ pub async fn run(report: Report, rounds: usize, rows: u64, backlog: u64) {
         BenchTable::mariadb(&contract).await,
         BenchTable::sqlite(&contract).await,
     ];
+    index_writes::run(report).await;
     for table in &tables {
         throughput(report, rounds, rows, table, &contract).await;
     }

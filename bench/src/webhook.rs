@@ -3,11 +3,14 @@
 //! transport, and the rate of healthy targets while others hang until their timeout.
 
 mod api;
+pub mod api_client;
 mod baseline;
 pub mod fairness;
-mod noop;
-mod sink;
-mod table;
+pub(crate) mod noop;
+pub(crate) mod sink;
+pub(crate) mod table;
+
+use api::Accepted;
 
 use crate::postgres::Measurement;
 use crate::report::{Figure, Report, median};
@@ -56,7 +59,7 @@ pub async fn run(report: Report, rounds: usize, rows: u64) {
     let table = JobTables::create(&sink).await;
     let mut baseline = [Vec::new(), Vec::new()];
     let mut noop = Vec::new();
-    let (mut single, mut batch) = (Vec::new(), Vec::new());
+    let mut accepted = Vec::new();
     let mut runs: Vec<(Case, Vec<Measurement>)> = CASES.into_iter().map(|case| (case, Vec::new())).collect();
     for round in 1..=rounds {
         Report::progress(&format!("round {round} of {rounds}, {rows} jobs each"));
@@ -64,9 +67,7 @@ pub async fn run(report: Report, rounds: usize, rows: u64) {
         baseline[1].push(baseline::run(&sink, rows, 1000, MANY_TARGETS).await);
         table.fill(Jobs::to(1), rows).await;
         noop.push(noop::run(table.url(), rows).await);
-        let (one, hundred) = api::run(&table, &sink, rows / 5).await;
-        single.push(one);
-        batch.push(hundred);
+        accepted.push(api::run(&table, &sink, rows).await);
         for (case, runs) in &mut runs {
             let measured = table.measure(case.jobs, rows).await;
             Report::progress(&format!("{}: {:.0} jobs/s", case.name, measured.rate));
@@ -75,16 +76,30 @@ pub async fn run(report: Report, rounds: usize, rows: u64) {
     }
     let baseline = baseline.map(|mut rates| median(&mut rates));
     print(report, baseline, median(&mut noop), &runs);
-    let created = |case: &str, rates: &mut Vec<f64>| {
-        report.print(&Figure::new(
-            "webhook",
-            format!("created through the API, {case}"),
-            median(rates),
-            "jobs/s",
-        ));
+    print_accepted(report, &accepted);
+}
+
+fn print_accepted(report: Report, accepted: &[Accepted]) {
+    let print = |case: &str, rate: fn(&Accepted) -> f64, unit| {
+        let rate = median(&mut accepted.iter().map(rate).collect::<Vec<f64>>());
+        report.print(&Figure::new("webhook", format!("created through the API, {case}"), rate, unit));
     };
-    created("one a request", &mut single);
-    created("100 a request", &mut batch);
+    print("one a request", |one| one.jobs, "jobs/s");
+    print("100 a request", |one| one.jobs_in_batches, "jobs/s");
+    print("one a request", |one| one.events, "events/s");
+    print("one a request", |one| one.emails, "mails/s");
+}
+
+/// Measures the API alone.
+pub async fn run_api(report: Report, rounds: usize, rows: u64) {
+    let sink = Sink::start().await;
+    let table = JobTables::create(&sink).await;
+    let mut accepted = Vec::new();
+    for round in 1..=rounds {
+        Report::progress(&format!("round {round} of {rounds}, {rows} requests each"));
+        accepted.push(api::run(&table, &sink, rows).await);
+    }
+    print_accepted(report, &accepted);
 }
 
 fn print(report: Report, baseline: [f64; 2], noop: f64, runs: &[(Case, Vec<Measurement>)]) {

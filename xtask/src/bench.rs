@@ -1,6 +1,6 @@
 //! `cargo xtask bench NAME`: builds the bench and the product in release mode, starts the servers, and runs the bench.
 
-use postrider_services::{Durability, Error, Fleet, Ministack, Nats, Tansu};
+use postrider_services::{Durability, Error, Fleet, Ministack, Nats, Peers, Tansu};
 
 use crate::run::{self, Failure, Result};
 
@@ -21,6 +21,9 @@ pub fn command(words: &[&str]) -> Result {
     }
     let emulator = matches!(words[0], "emails" | "all").then(Ministack::start).transpose()?;
     variables.extend(emulator.iter().map(|emulator| ("POSTRIDER_TEST_DYNAMODB", emulator.dynamodb_url())));
+    if matches!(words[0], "peers" | "all") {
+        variables.extend(Peers::install()?.variables());
+    }
     variables.push(("PATH", fleet.search_path()));
     // Not with `cargo run`: for a single package it would choose other features and rebuild everything.
     run::run_with(&variables, &built()?, words)
