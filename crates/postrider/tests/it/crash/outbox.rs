@@ -78,10 +78,10 @@ async fn run(kind: Kind, protocol: Protocol, share: u32) {
     assert!(cut > 0, "no kill cut a lease: the run shows nothing");
 }
 
-/// The number of rows whose lease ran out, as the workers logged when they reclaimed them.
+/// The number of rows whose lease ran out, begun or only held, as the workers logged when they reclaimed them.
 fn reclaimed_rows(logs: &str) -> u64 {
-    let lines = logs
-        .lines()
-        .filter_map(|line| line.split_once("reclaimed rows with expired leases")?.1.split_once("retried="));
-    lines.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok()).sum()
+    let lines = logs.lines().filter_map(|line| line.split_once("reclaimed rows with expired leases"));
+    let counts = lines.flat_map(|(_, counts)| counts.split_whitespace());
+    let rows = counts.filter_map(|count| count.strip_prefix("retried=").or(count.strip_prefix("free=")));
+    rows.filter_map(|rows| rows.parse::<u64>().ok()).sum()
 }
