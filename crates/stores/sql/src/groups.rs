@@ -30,6 +30,9 @@ const ROUNDS: u32 = 8;
 impl OpenTable {
     /// Claims half of the limit of each kind; what one kind leaves is given to the other. Free rows come first: they
     /// can be claimed twice, while a group that gave a short run cannot give another.
+    ///
+    /// A search for groups costs a transaction and several milliseconds, so it is made only if the shares show ordered
+    /// rows.
     pub(crate) async fn claim_both(
         &self,
         on: &impl Driver,
@@ -37,12 +40,18 @@ impl OpenTable {
         limit: u32,
         free: UnorderedRows,
     ) -> Result<Vec<ClaimedRow>, Error> {
-        let half = limit.saturating_add(u32::from(self.group_cursor.odd_row_to_groups())) / 2;
+        let may_have_groups = || self.statements.shares.is_none() || self.pool_cache.has_ordered();
+        let half = if may_have_groups() {
+            limit.saturating_add(u32::from(self.group_cursor.odd_row_to_groups())) / 2
+        } else {
+            limit
+        };
         let mut claimed = self.claim_rows(on, half, free).await?;
         let more_free = count(&claimed) >= half;
         for ordered in [true, false] {
             let left = limit.saturating_sub(count(&claimed));
-            if left == 0 || !(ordered || more_free) {
+            let wanted = if ordered { may_have_groups() } else { more_free };
+            if left == 0 || !wanted {
                 continue;
             }
             let more = if ordered {

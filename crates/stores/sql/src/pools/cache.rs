@@ -12,6 +12,9 @@ use crate::pools::statements::BETWEEN;
 /// Maximum age of the cached shares.
 const FRESH: Duration = Duration::from_secs(1);
 
+/// The same while no ordered rows are known: claims do not search for groups then.
+const FRESH_UNORDERED: Duration = Duration::from_millis(100);
+
 /// The same while not all shares have been read.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -78,6 +81,10 @@ impl State {
     fn ordered_pools(&self) -> impl Iterator<Item = &String> {
         self.ordered.union(&self.next_ordered)
     }
+
+    fn has_ordered(&self) -> bool {
+        !(self.ordered.is_empty() && self.next_ordered.is_empty())
+    }
 }
 
 impl PoolCache {
@@ -88,7 +95,11 @@ impl PoolCache {
     /// Whether the shares must be read again.
     pub fn is_stale(&self) -> bool {
         let state = self.lock();
-        let most = if state.cursor.is_some() { PAUSE } else { FRESH };
+        let most = match (&state.cursor, state.has_ordered()) {
+            (Some(_), _) => PAUSE,
+            (None, true) => FRESH,
+            (None, false) => FRESH_UNORDERED,
+        };
         state.searched_at.is_none_or(|searched| searched.elapsed() >= most)
     }
 
@@ -220,6 +231,11 @@ impl PoolCache {
         self.lock().pools.values().any(|pool| pool.limited)
     }
 
+    /// Whether rows of ordered groups wait, as far as this process knows.
+    pub fn has_ordered(&self) -> bool {
+        self.lock().has_ordered()
+    }
+
     /// Returns the limited pools of ordered rows.
     pub fn limited_of_groups(&self) -> BTreeSet<String> {
         let state = self.lock();
@@ -294,6 +310,19 @@ mod tests {
         known.seen(keys(&["f\ta", "fp\ta", "f\tb"]), None);
         let plan = known.plan(9, 100, UnorderedRows::OfPools, &mut HashSet::new());
         assert_eq!(plan.iter().map(|share| share.key.as_str()).collect::<Vec<_>>(), ["fp\ta"]);
+    }
+
+    #[test]
+    fn j08_ordered_rows_are_known_from_the_search_that_finds_their_share() {
+        let known = PoolCache::default();
+        known.seen(keys(&["f\ta"]), None);
+        assert!(!known.has_ordered());
+        known.seen(keys(&["f\ta", "op\ta"]), Some("op\ta".to_owned()));
+        assert!(known.has_ordered(), "before the round is over");
+        known.seen(keys(&["oq\ta"]), None);
+        assert!(known.has_ordered());
+        known.seen(keys(&["f\ta"]), None);
+        assert!(!known.has_ordered());
     }
 
     #[test]
