@@ -10,14 +10,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use postrider_contract::Contract;
-use postrider_seams::store::{Class, Error};
+use postrider_seams::store::Error;
 use postrider_seams::{Backend, ClockOffset, Migrate, Produce, Queue, Secrets, Transport};
 use postrider_sender::Reliable;
 use postrider_sql::driver::execute::Execute;
+#[cfg(feature = "aws")]
+use postrider_store_dynamodb as dynamodb;
 use tempfile::TempDir;
 use {
-    postrider_store_dynamodb as dynamodb, postrider_store_mysql as mysql,
-    postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
+    postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
 };
 
 mod clock;
@@ -25,6 +26,7 @@ mod composers;
 pub mod emails;
 mod kinds;
 pub mod notifications;
+mod optional;
 mod queues;
 mod scrubbed;
 mod senders;
@@ -68,6 +70,7 @@ pub struct Wiring {
     queues: Mutex<BTreeMap<String, Arc<dyn Queue>>>,
     queue_settings: BTreeMap<String, QueueSettings>,
     /// Store → the table of its first lane.
+    #[cfg(feature = "aws")]
     tables: BTreeMap<String, String>,
     base: PathBuf,
     /// The temporary folder of [`MissingFile::TreatAsEmpty`], removed on drop.
@@ -85,6 +88,7 @@ enum Database {
     Postgres(Box<postgres::Database>),
     Mysql(mysql::Database),
     Sqlite(sqlite::Database),
+    #[cfg(feature = "aws")]
     DynamoDb(dynamodb::Database),
 }
 
@@ -108,8 +112,6 @@ impl Wiring {
         let (targets, base) = (settings.transports.clone(), settings.base.clone());
         let (transports, reliables) = (Mutex::default(), Mutex::default());
         let secrets: Arc<dyn Secrets> = Arc::clone(&settings.secrets) as _;
-        let tables = settings.lanes.iter().rev();
-        let tables = tables.map(|lane| (lane.store.clone(), lane.contract.table.name.clone())).collect();
         let clocks = databases.keys().map(|name| (name.clone(), Arc::default())).collect();
         Ok(Self {
             databases,
@@ -118,7 +120,8 @@ impl Wiring {
             targets,
             queues: Mutex::default(),
             queue_settings: settings.queues.clone(),
-            tables,
+            #[cfg(feature = "aws")]
+            tables: first_tables(&settings.lanes),
             base,
             _empty_folder: empty_folder,
             secrets,
@@ -151,6 +154,7 @@ impl Wiring {
             let clock = match database {
                 Database::Postgres(database) => StoreClock::Sql(Arc::new((**database).clone())),
                 Database::Mysql(database) => StoreClock::Sql(Arc::new(database.clone())),
+                #[cfg(feature = "aws")]
                 Database::DynamoDb(database) => StoreClock::DynamoDb(Box::new(database.clone())),
                 Database::Sqlite(_) => return None,
             };
@@ -167,6 +171,7 @@ impl Wiring {
             Database::Postgres(database) => database.open(contract, &stage, &lane.name).await?,
             Database::Mysql(database) => database.open(contract, &stage, &lane.name).await?,
             Database::Sqlite(database) => database.open(contract, &stage, &lane.name).await?,
+            #[cfg(feature = "aws")]
             Database::DynamoDb(database) => database.open(contract, &stage, &lane.name).await?,
         })
     }
@@ -182,11 +187,8 @@ impl Wiring {
             Database::Postgres(database) => Ok(Arc::new((**database).clone())),
             Database::Mysql(database) => Ok(Arc::new(database.clone())),
             Database::Sqlite(database) => Ok(Arc::new(database.clone())),
-            Database::DynamoDb(_) => {
-                let text =
-                    format!("[server] api: {store} is DynamoDB; the API needs PostgreSQL, MySQL or SQLite");
-                Err(Error::new(Class::Misconfigured, text))
-            }
+            #[cfg(feature = "aws")]
+            Database::DynamoDb(_) => Err(optional::dynamodb::no_internal_tables(store)),
         }
     }
 
@@ -196,6 +198,7 @@ impl Wiring {
             Database::Postgres(database) => database.migration(contract),
             Database::Mysql(database) => database.migration(contract),
             Database::Sqlite(database) => database.migration(contract),
+            #[cfg(feature = "aws")]
             Database::DynamoDb(database) => database.migration(contract),
         }
     }
@@ -207,6 +210,7 @@ impl Wiring {
                 Database::Postgres(database) => database.close().await,
                 Database::Mysql(database) => database.close().await,
                 Database::Sqlite(database) => database.close().await,
+                #[cfg(feature = "aws")]
                 // Its HTTP connections close when they are dropped.
                 Database::DynamoDb(_) => {}
             }
@@ -251,13 +255,14 @@ impl Database {
                 settings.create = create || empty_folder.is_some();
                 sqlite::Database::connect(&settings).map(Self::Sqlite)
             }
-            StoreKind::DynamoDb => {
-                let settings = dynamodb::Settings::from_url(url)
-                    .map_err(|mistakes| Error::new(Class::Misconfigured, mistakes.to_string()))?;
-                Ok(Self::DynamoDb(dynamodb::Database::connect(&settings)))
-            }
+            StoreKind::DynamoDb => optional::dynamodb::connect(url),
         }
     }
+}
+
+#[cfg(feature = "aws")]
+fn first_tables(lanes: &[LaneSettings]) -> BTreeMap<String, String> {
+    lanes.iter().rev().map(|lane| (lane.store.clone(), lane.contract.table.name.clone())).collect()
 }
 
 /// Resolves a relative file name against the folder of the settings file, not the working directory.

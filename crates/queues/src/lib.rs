@@ -6,17 +6,23 @@
 //! Invariant: a pointer holds the key of a row and nothing else. Any other message on a queue counts as unreadable; it
 //! is never an error.
 
+#[cfg(feature = "amqp")]
 mod amqp;
 mod monitored;
 mod name;
+#[cfg(feature = "nats")]
 mod nats;
 mod pointer;
 mod publish;
+#[cfg(feature = "sqs")]
 mod sqs;
 
+#[cfg(feature = "amqp")]
 pub use amqp::AmqpQueue;
 pub use monitored::MonitoredQueue;
+#[cfg(feature = "nats")]
 pub use nats::{NatsNames, NatsQueue};
+#[cfg(feature = "sqs")]
 pub use sqs::SqsQueue;
 
 use std::time::Duration;
@@ -24,16 +30,15 @@ use std::time::Duration;
 use postrider_seams::queue::Error;
 use postrider_seams::transport;
 
-/// Default time after which a queue delivers an unacknowledged pointer again: one minute.
-pub const DEFAULT_REDELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
-
 /// Longest time that a receive waits for a first pointer.
+#[cfg(any(feature = "amqp", feature = "nats"))]
 const RECEIVE_WAIT: Duration = Duration::from_secs(1);
 
 /// Time limit of every other call to a broker.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Largest number of pointers that are fetched ahead of their claim.
+#[cfg(any(feature = "amqp", feature = "nats"))]
 const PREFETCH: u16 = 500;
 
 /// Converts an error of a broker's transport into an error of its queue.

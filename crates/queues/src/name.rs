@@ -3,6 +3,7 @@
 use postrider_target_options::{InvalidOptions, OptionMistake};
 
 /// Checks the name of a JetStream stream or consumer; returns what is wrong.
+#[cfg(feature = "nats")]
 pub(crate) fn stream(what: &str, name: &str) -> Option<OptionMistake> {
     let is_allowed = |c: char| !c.is_control() && !c.is_whitespace() && !".*>/\\".contains(c);
     let is_valid = (1..=255).contains(&name.len()) && name.chars().all(is_allowed);
@@ -11,6 +12,7 @@ pub(crate) fn stream(what: &str, name: &str) -> Option<OptionMistake> {
 }
 
 /// Checks a NATS subject, which must have no wildcards; returns what is wrong.
+#[cfg(feature = "nats")]
 pub(crate) fn subject(name: &str) -> Option<OptionMistake> {
     let token = |token: &str| {
         !token.is_empty()
@@ -22,6 +24,7 @@ pub(crate) fn subject(name: &str) -> Option<OptionMistake> {
 }
 
 /// Checks the name of an AMQP queue on the default exchange; returns what is wrong.
+#[cfg(feature = "amqp")]
 pub(crate) fn amqp(name: &str) -> Option<OptionMistake> {
     let is_valid = (1..=255).contains(&name.len())
         && !name.starts_with("amq.")
@@ -31,6 +34,7 @@ pub(crate) fn amqp(name: &str) -> Option<OptionMistake> {
 }
 
 /// Checks the name or URL of a standard SQS queue; returns what is wrong.
+#[cfg(feature = "sqs")]
 pub(crate) fn sqs(name: &str) -> Option<OptionMistake> {
     if name.strip_suffix(".fifo").is_some() {
         let rule = "must be a standard queue: a FIFO queue holds jobs back, and order is kept without it";

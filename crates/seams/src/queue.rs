@@ -9,6 +9,9 @@ use tokio::time::Instant;
 use crate::row::RowId;
 use crate::store;
 
+/// Default time after which a queue delivers an unacknowledged pointer again: one minute.
+pub const DEFAULT_REDELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
+
 /// An error of a queue. Contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {

@@ -11,7 +11,10 @@ use postrider_http::Roots;
 use postrider_seams::secret::Error;
 use postrider_seams::{Secret, Secrets, scrub};
 
+#[cfg(feature = "aws")]
 use crate::aws::{Aws, Service};
+#[cfg(not(feature = "aws"))]
+use crate::aws_left_out::{Aws, Service};
 use crate::cache::Cache;
 use crate::encrypted::{KeyError, Keyring};
 use crate::field::select_field;

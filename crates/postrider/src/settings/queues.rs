@@ -3,12 +3,17 @@
 use std::time::Duration;
 
 use postrider_seams::Secret;
+use postrider_seams::queue::DEFAULT_REDELIVERY_TIMEOUT;
 
 use super::reader::Reader;
 use super::secret::References;
 use crate::wiring::{QueueKind, queue_mistakes};
 
 /// The settings of an external queue.
+#[cfg_attr(
+    not(any(feature = "amqp", feature = "aws", feature = "nats")),
+    expect(dead_code, reason = "read by the queues, of which such a build has none")
+)]
 #[derive(Debug, Clone)]
 pub struct QueueSettings {
     pub name: String,
@@ -95,7 +100,7 @@ impl QueueSettings {
             queue,
             subject,
             consumer,
-            patience: patience.unwrap_or(postrider_queues::DEFAULT_REDELIVERY_TIMEOUT),
+            patience: patience.unwrap_or(DEFAULT_REDELIVERY_TIMEOUT),
             publish_timeout: publish_timeout.unwrap_or(Duration::from_secs(2)),
         });
         if let Some(made) = &made {
@@ -106,6 +111,10 @@ impl QueueSettings {
     }
 
     /// The options next to the URL.
+    #[cfg_attr(
+        not(any(feature = "amqp", feature = "aws", feature = "nats")),
+        expect(dead_code, reason = "read by the queues, of which such a build has none")
+    )]
     pub fn options(&self) -> Vec<(String, String)> {
         self.options.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
     }

@@ -2,6 +2,7 @@
 
 use postrider_composers::record;
 
+use super::optional::Feature;
 use crate::settings::{DeadLetter, listed, suggest};
 
 /// A kind of database that contracts run on.
@@ -100,21 +101,51 @@ pub const DISK: &str = "(disk)";
 impl StoreKind {
     /// Returns the kind by the URL's scheme. The error shows only the scheme, as the rest may hold a password.
     pub fn of(url: &str) -> Result<Self, String> {
-        by_scheme(url, &STORES)
+        by_scheme(url, &STORES, Self::feature, Feature::is_built)
+    }
+
+    /// The Cargo feature that brings it; `None` if every build has it.
+    fn feature(self) -> Option<Feature> {
+        match self {
+            Self::Postgres | Self::Mysql | Self::Sqlite => None,
+            Self::DynamoDb => Some(Feature::Aws),
+        }
     }
 }
 
 impl QueueKind {
     /// Returns the kind by the URL's scheme; the error shows only the scheme.
     pub fn of(url: &str) -> Result<Self, String> {
-        by_scheme(url, &QUEUES)
+        by_scheme(url, &QUEUES, Self::feature, Feature::is_built)
+    }
+
+    /// The Cargo feature that brings it.
+    #[expect(clippy::unnecessary_wraps, reason = "like the other kinds, some of which every build has")]
+    fn feature(self) -> Option<Feature> {
+        Some(match self {
+            Self::Nats => Feature::Nats,
+            Self::Amqp => Feature::Amqp,
+            Self::Sqs => Feature::Aws,
+        })
     }
 }
 
 impl TransportKind {
     /// Returns the kind by the URL's scheme; the error shows only the scheme.
     pub fn of(url: &str) -> Result<Self, String> {
-        by_scheme(url, &TRANSPORTS)
+        by_scheme(url, &TRANSPORTS, Self::feature, Feature::is_built)
+    }
+
+    /// The Cargo feature that brings it; `None` if every build has it.
+    fn feature(self) -> Option<Feature> {
+        match self {
+            Self::Smtp | Self::Folder | Self::Reliable | Self::Webhook => None,
+            Self::Kafka => Some(Feature::Kafka),
+            Self::Nats => Some(Feature::Nats),
+            Self::Amqp => Some(Feature::Amqp),
+            Self::Sqs => Some(Feature::Aws),
+            Self::Provider => Some(Feature::Providers),
+        }
     }
 
     /// Whether it delivers mails directly; false for a combination of transports.
@@ -232,13 +263,25 @@ impl ComposerKind {
     }
 }
 
-fn by_scheme<T: Copy>(url: &str, known: &[(&'static str, T)]) -> Result<T, String> {
+fn by_scheme<T: Copy>(
+    url: &str,
+    known: &[(&'static str, T)],
+    feature: impl Fn(T) -> Option<Feature>,
+    is_built: impl Fn(Feature) -> bool,
+) -> Result<T, String> {
     let Some((scheme, _)) = url.split_once(':') else {
         let schemes: Vec<&str> = known.iter().map(|(scheme, _)| *scheme).collect();
         return Err(format!("has no scheme: it must start with one of {}, and a colon", listed(&schemes)));
     };
     let found = known.iter().find(|(name, _)| *name == scheme).map(|(_, kind)| *kind);
-    found.ok_or_else(|| {
+    let kind = found.ok_or_else(|| {
         format!("unknown scheme `{scheme}:`{}", suggest(scheme, known.iter().map(|(scheme, _)| *scheme)))
-    })
+    })?;
+    match feature(kind).filter(|feature| !is_built(*feature)) {
+        Some(feature) => Err(format!("`{scheme}:` {}", feature.refusal())),
+        None => Ok(kind),
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,59 +3,30 @@
 use std::sync::{Arc, PoisonError};
 
 use postrider_engine::QueueNewRowPublisher;
-use postrider_queues::{AmqpQueue, MonitoredQueue, NatsNames, NatsQueue, SqsQueue};
 use postrider_seams::queue::NewRowPublisher;
 use postrider_seams::store::Error;
 use postrider_seams::{Queue, Store};
 use postrider_target_options::{InvalidOptions, OptionMistake};
-use {postrider_transport_amqp as amqp, postrider_transport_nats as nats, postrider_transport_sqs as sqs};
 
 use super::Wiring;
 use super::kinds::QueueKind;
+use super::optional::{amqp, nats, sqs};
 use super::scrubbed::ScrubbedQueue;
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, QueueSettings};
 
-/// The default name of the consumer that all workers of a NATS queue share.
-const CONSUMER: &str = "postrider";
-
+/// Builds the queue without connecting, or returns every mistake in its URL, options and names.
 fn connect(settings: &QueueSettings, lane: &str) -> Result<Arc<dyn Queue>, InvalidOptions> {
-    let timeout = settings.publish_timeout;
-    Ok(match settings.kind {
-        QueueKind::Nats => Arc::new(MonitoredQueue::new(nats_queue(settings)?, lane, timeout)),
-        QueueKind::Amqp => Arc::new(MonitoredQueue::new(amqp_queue(settings)?, lane, timeout)),
-        QueueKind::Sqs => Arc::new(MonitoredQueue::new(sqs_queue(settings)?, lane, timeout)),
-    })
-}
-
-fn nats_queue(settings: &QueueSettings) -> Result<NatsQueue, InvalidOptions> {
-    let names = NatsNames {
-        stream: settings.queue.clone(),
-        subject: settings.subject.clone().unwrap_or_else(|| settings.queue.clone()),
-        consumer: settings.consumer.clone().unwrap_or_else(|| CONSUMER.to_owned()),
-    };
-    let broker = nats::Settings::from_url(settings.url.reveal(), &settings.options());
-    broker.and_then(|broker| NatsQueue::new(broker, names, settings.patience))
-}
-
-fn amqp_queue(settings: &QueueSettings) -> Result<AmqpQueue, InvalidOptions> {
-    let broker = amqp::Settings::from_url(settings.url.reveal(), &settings.options());
-    broker.and_then(|broker| AmqpQueue::new(broker, settings.queue.clone()))
-}
-
-fn sqs_queue(settings: &QueueSettings) -> Result<SqsQueue, InvalidOptions> {
-    let broker = sqs::Settings::from_url(settings.url.reveal(), &settings.options());
-    broker.and_then(|broker| SqsQueue::new(broker, settings.queue.clone(), settings.patience))
+    match settings.kind {
+        QueueKind::Nats => nats::queue(settings, lane),
+        QueueKind::Amqp => amqp::queue(settings, lane),
+        QueueKind::Sqs => sqs::queue(settings, lane),
+    }
 }
 
 /// Lists every mistake in a queue's URL, options and names, without connecting.
 pub fn queue_mistakes(settings: &QueueSettings) -> Vec<OptionMistake> {
-    let error = match settings.kind {
-        QueueKind::Nats => nats_queue(settings).err(),
-        QueueKind::Amqp => amqp_queue(settings).err(),
-        QueueKind::Sqs => sqs_queue(settings).err(),
-    };
-    error.map(|error| error.mistakes).unwrap_or_default()
+    connect(settings, "").err().map(|error| error.mistakes).unwrap_or_default()
 }
 
 impl Wiring {

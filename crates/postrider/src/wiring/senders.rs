@@ -84,10 +84,13 @@ impl Wiring {
             Database::Postgres(database) => Arc::new(SuppressionList((**database).clone())),
             Database::Mysql(database) => Arc::new(SuppressionList(database.clone())),
             Database::Sqlite(database) => Arc::new(SuppressionList(database.clone())),
+            #[cfg(feature = "aws")]
             Database::DynamoDb(database) => Arc::new(database.suppressions(self.suppression_table(store))),
         }
     }
+
     /// The table of the list: DynamoDB has only the tables of contracts, so the list is in the first lane's.
+    #[cfg(feature = "aws")]
     fn suppression_table(&self, store: &str) -> String {
         self.tables.get(store).cloned().unwrap_or_default()
     }

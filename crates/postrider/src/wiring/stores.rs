@@ -3,11 +3,11 @@
 use postrider_contract::Contract;
 use postrider_target_options::OptionMistake;
 use {
-    postrider_store_dynamodb as dynamodb, postrider_store_mysql as mysql,
-    postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
+    postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
 };
 
 use super::StoreKind;
+use super::optional::dynamodb;
 
 /// Lists every mistake in the URL of a store of this kind.
 pub fn store_mistakes(kind: StoreKind, url: &str) -> Vec<OptionMistake> {
@@ -15,9 +15,7 @@ pub fn store_mistakes(kind: StoreKind, url: &str) -> Vec<OptionMistake> {
         StoreKind::Postgres => postgres::url_mistakes(url),
         StoreKind::Mysql => mysql::url_mistakes(url),
         StoreKind::Sqlite => sqlite::url_mistakes(url),
-        StoreKind::DynamoDb => {
-            dynamodb::Settings::from_url(url).err().map(|error| error.mistakes).unwrap_or_default()
-        }
+        StoreKind::DynamoDb => dynamodb::mistakes(url),
     }
 }
 

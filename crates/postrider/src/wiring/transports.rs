@@ -6,16 +6,12 @@ use std::time::Duration;
 
 use postrider_seams::Transport;
 use postrider_target_options::OptionMistake;
-use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{FileTransport, Settings};
-use postrider_transport_kafka::{self as kafka, Kafka};
-use postrider_transport_nats::Nats;
-use postrider_transport_provider::Provider;
 use postrider_transport_smtp::Smtp;
-use postrider_transport_sqs::Sqs;
 use postrider_transport_webhook::Webhooks;
 
 use super::TransportKind;
+use super::optional::{amqp, kafka, nats, provider, sqs};
 use super::scrubbed::Scrubbed;
 use crate::descriptors;
 use crate::settings::TransportSettings;
@@ -32,14 +28,11 @@ pub(super) fn connect_transport(
         TransportKind::Folder => {
             scrubbed_transport(FileTransport::new(Settings::new(base.join(folder_name(url)))))
         }
-        TransportKind::Kafka => {
-            let settings = kafka::Settings::from_url(url, &options).map_err(|error| error.to_string())?;
-            scrubbed_transport(Kafka::new(settings.within(publish)))
-        }
-        TransportKind::Nats => scrubbed_transport(Nats::from_url(url, &options)),
-        TransportKind::Amqp => scrubbed_transport(Amqp::from_url(url, &options)),
-        TransportKind::Sqs => scrubbed_transport(Sqs::from_url(url, &options)),
-        TransportKind::Provider => scrubbed_transport(Provider::from_url(url, &options)),
+        TransportKind::Kafka => kafka::transport(url, &options, publish),
+        TransportKind::Nats => nats::transport(url, &options, publish),
+        TransportKind::Amqp => amqp::transport(url, &options, publish),
+        TransportKind::Sqs => sqs::transport(url, &options, publish),
+        TransportKind::Provider => provider::transport(url, &options, publish),
         TransportKind::Reliable => Err("is a group of senders, not a sender itself".to_owned()),
         TransportKind::Webhook => {
             let settings = postrider_transport_webhook::Settings::from_url(url, &options);
@@ -48,7 +41,7 @@ pub(super) fn connect_transport(
     }
 }
 
-fn scrubbed_transport<T: Transport + 'static>(
+pub(super) fn scrubbed_transport<T: Transport + 'static>(
     transport: Result<T, impl std::fmt::Display>,
 ) -> Result<Arc<dyn Transport>, String> {
     let transport = transport.map_err(|error| error.to_string())?;
@@ -61,11 +54,11 @@ pub fn transport_mistakes(transport: &TransportSettings) -> Vec<OptionMistake> {
     let error = match transport.kind {
         TransportKind::Smtp => postrider_transport_smtp::Settings::from_url(url).err(),
         TransportKind::Folder => return folder_mistakes(url),
-        TransportKind::Kafka => kafka::Settings::from_url(url, &options).err(),
-        TransportKind::Nats => postrider_transport_nats::Settings::from_url(url, &options).err(),
-        TransportKind::Amqp => postrider_transport_amqp::Settings::from_url(url, &options).err(),
-        TransportKind::Sqs => postrider_transport_sqs::Settings::from_url(url, &options).err(),
-        TransportKind::Provider => postrider_transport_provider::Settings::from_url(url, &options).err(),
+        TransportKind::Kafka => kafka::check(url, &options).err(),
+        TransportKind::Nats => nats::check(url, &options).err(),
+        TransportKind::Amqp => amqp::check(url, &options).err(),
+        TransportKind::Sqs => sqs::check(url, &options).err(),
+        TransportKind::Provider => provider::check(url, &options).err(),
         TransportKind::Reliable if url == "reliable:" => None,
         TransportKind::Reliable => {
             let text = "must be just \"reliable:\"; its options are senders, rates, waits, jitter, cool_down and patience";

@@ -28,7 +28,7 @@ fn assert_success(command: &mut Command) -> String {
 #[test]
 fn the_files_of_the_image_suffice_for_the_program() {
     let dockerfile = read("Dockerfile");
-    assert!(dockerfile.contains("RUN packaging/rootfs target/release/postrider /rootfs\n"), "{dockerfile}");
+    assert!(dockerfile.contains("RUN packaging/rootfs target/dist/postrider /rootfs\n"), "{dockerfile}");
     let image = dockerfile.split_once("FROM scratch\n").expect("the image starts from nothing").1;
     let copied: Vec<&str> =
         image.lines().filter(|line| line.starts_with("COPY") || line.starts_with("ADD")).collect();
