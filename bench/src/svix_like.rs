@@ -3,29 +3,21 @@
 //! goes on at the same time, in one process, on PostgreSQL with durable commits.
 
 use std::net::TcpListener;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
-use hyper::Request;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use sqlx::PgConnection;
-use tokio::time::Instant;
 
 use crate::binary;
-use crate::lane::rate;
 use crate::memory::megabytes;
 use crate::postgres::{BenchDatabase, number, query_float};
 use crate::report::{Figure, Report, median};
+use crate::webhook::api_client::ApiClient;
 use crate::webhook::sink::Sink;
 use crate::webhook::table::PAYLOAD;
 
 /// Concurrent requests, each on a connection of its own.
-const CONNECTIONS: usize = 64;
+const CONNECTIONS: u64 = 64;
 const NOW: &str = "SELECT extract(epoch FROM clock_timestamp())::float8";
 
 /// The result of one round.
@@ -51,7 +43,7 @@ pub async fn run(report: Report, rounds: usize, events: u64, subscriptions: u64)
     };
     let database = BenchDatabase::create("bench_svix_like", settings).await;
     let key = binary::output_of(&database.config, &["key", "create", "bench", "--role", "operator"]).await;
-    let client = Arc::new(EventClient::new(format!("http://127.0.0.1:{port}/api/v1"), key));
+    let client = ApiClient::new(&format!("127.0.0.1:{port}"), &key);
     let mut measured = Vec::new();
     for round in 1..=rounds {
         Report::progress(&format!("round {round} of {rounds}, {events} events"));
@@ -70,7 +62,7 @@ pub async fn run(report: Report, rounds: usize, events: u64, subscriptions: u64)
 
 async fn one_round(
     database: &BenchDatabase,
-    client: &Arc<EventClient>,
+    client: &ApiClient,
     sink: &Sink,
     events: u64,
     subscriptions: u64,
@@ -84,15 +76,13 @@ async fn one_round(
             "code": format!("orders-{number}"), "name": "Orders", "eventCode": "shop:orders:order:*",
             "targetUrl": sink.url(number),
         });
-        while !client.post("/subscriptions", "application/json", subscription.to_string()).await {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            assert!(server.try_wait().expect("asked").is_none(), "postrider ended early");
-        }
+        client.wait_until_up(&mut server, "/subscriptions", subscription.to_string()).await;
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     let idle = megabytes(&server, "VmRSS:");
     let begun = query_float(&mut connection, NOW).await;
-    let created = Arc::clone(client).send_all(events).await;
+    let client = client.clone().with_media_type("application/cloudevents+json");
+    let created = client.post_all(CONNECTIONS, events, "/events", event).await;
     wait_for_attempts(&mut connection, events * subscriptions).await;
     let peak = megabytes(&server, "VmHWM:");
     binary::stop(&mut server).await;
@@ -112,59 +102,9 @@ async fn wait_for_attempts(connection: &mut PgConnection, jobs: u64) {
     assert!((attempts - number(jobs)).abs() < 0.5, "{attempts} attempts were recorded for {jobs} jobs");
 }
 
-struct EventClient {
-    web: Client<HttpConnector, Full<Bytes>>,
-    base: String,
-    key: String,
-}
-
-impl EventClient {
-    fn new(base: String, key: String) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        Self { web: Client::builder(TokioExecutor::new()).build(connector), base, key }
-    }
-
-    async fn post(&self, path: &str, media: &str, body: String) -> bool {
-        let request = Request::post(format!("{}{path}", self.base))
-            .header("content-type", media)
-            .header("authorization", format!("Bearer {}", self.key))
-            .body(Full::new(Bytes::from(body)))
-            .expect("a request of ours");
-        let Ok(answer) = self.web.request(request).await else { return false };
-        let fine = answer.status().is_success();
-        answer.into_body().collect().await.is_ok() && fine
-    }
-
-    /// Creates all events, one per request; returns requests per second.
-    async fn send_all(self: Arc<Self>, events: u64) -> f64 {
-        let next = Arc::new(AtomicU64::new(0));
-        let started = Instant::now();
-        let senders: Vec<_> = (0..CONNECTIONS)
-            .map(|_| {
-                let (client, next) = (Arc::clone(&self), Arc::clone(&next));
-                tokio::spawn(async move {
-                    loop {
-                        let number = next.fetch_add(1, Relaxed);
-                        if number >= events {
-                            return;
-                        }
-                        let sent =
-                            client.post("/events", "application/cloudevents+json", event(number)).await;
-                        assert!(sent, "the API accepts an event");
-                    }
-                })
-            })
-            .collect();
-        for sender in senders {
-            sender.await.expect("no panic");
-        }
-        rate(events, started.elapsed())
-    }
-}
-
-fn event(number: u64) -> String {
-    format!(
+fn event(number: u64) -> Bytes {
+    let event = format!(
         "{{\"specversion\":\"1.0\",\"id\":\"e{number}\",\"source\":\"/shop\",\"type\":\"shop:orders:order:created\",\"data\":{PAYLOAD}}}"
-    )
+    );
+    Bytes::from(event)
 }
