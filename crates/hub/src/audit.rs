@@ -161,6 +161,7 @@ pub(crate) struct AuditWriter(pub Arc<dyn Execute>);
 impl WriteTogether for AuditWriter {
     type Request = NewRow;
     type Answer = ();
+    type Error = Error;
 
     fn bytes(_: &NewRow) -> usize {
         // An entry is small.

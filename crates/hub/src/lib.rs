@@ -14,7 +14,7 @@ pub mod delivery;
 mod encryption;
 mod error;
 pub mod event;
-mod group_commit;
+pub mod group_commit;
 mod hub;
 pub mod idempotency;
 pub mod job;

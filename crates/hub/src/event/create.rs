@@ -1,5 +1,6 @@
 //! Receiving events and creating their jobs; replaying events and testing subscriptions.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -212,12 +213,12 @@ fn trace(event: &Event) -> Option<String> {
     crate::traceparent(event.extensions.get("traceparent")?.as_str()?)
 }
 
-fn matches(event: &Event, subscription: &Subscription, data: &serde_json::Value) -> bool {
+fn matches<'a>(event: &Event, subscription: &Subscription, data: impl Fn() -> &'a serde_json::Value) -> bool {
     subscription.readable
         && (subscription.client_id.is_none() || subscription.client_id == event.client_id)
         && matches_code(&subscription.event_code, &event.code)
         && subscription.source_prefix.as_ref().is_none_or(|prefix| event.source.starts_with(prefix))
-        && subscription.filters.iter().all(|filter| filter.matches(data))
+        && subscription.filters.iter().all(|filter| filter.matches(data()))
 }
 
 fn job_draft(
@@ -270,8 +271,11 @@ pub(super) fn job_drafts(
     subscriptions: &ActiveSubscriptions,
     key: JobKey<'_>,
 ) -> Vec<JobDraft> {
-    let data = event.data.as_ref().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
     let ActiveSubscriptions { list, now } = subscriptions;
-    let matching = list.iter().filter(|subscription| matches(event, subscription, &data));
+    // Only filters read the data.
+    let data = OnceCell::new();
+    let parse = || event.data.as_ref().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
+    let matching =
+        list.iter().filter(|subscription| matches(event, subscription, || data.get_or_init(parse)));
     matching.map(|subscription| job_draft(actor, event, subscription, *now, key)).collect()
 }

@@ -10,7 +10,8 @@ use crate::access::Actor;
 use crate::group_commit::{WriteTogether, shared_error};
 use crate::job::{JOBS, JobDraft, insert_jobs};
 use crate::sql::{
-    Dialect, Execute, Insert, NewRow, RowReader, SqlBuilder, Statement, client_key, select, source_column,
+    Answer, Dialect, Execute, Insert, NewRow, RowReader, SqlBuilder, Statement, Table, client_key, columns,
+    select, source_column,
 };
 use crate::subscription::{self, Subscription};
 use crate::{Error, Moment, audit, hub};
@@ -31,6 +32,7 @@ pub(crate) struct EventWriter(pub Arc<dyn Execute>);
 impl WriteTogether for EventWriter {
     type Request = EventRequest;
     type Answer = CreatedEvent;
+    type Error = Error;
 
     fn bytes(request: &EventRequest) -> usize {
         request.event.data.as_ref().map_or(0, String::len)
@@ -126,8 +128,7 @@ pub(super) async fn store(
     }
     let answer = |request: &&EventRequest| {
         let event = &request.event;
-        let key = (event.client_id.clone(), event.source.clone(), event.event_id.clone());
-        let id = first.get(&key).ok_or_else(|| Error::unreadable("a fresh event"))?;
+        let id = first.get(&key_of(event)).ok_or_else(|| Error::unreadable("a fresh event"))?;
         let known = *id != event.id;
         let of_event = jobs.get(&event.id).filter(|_| !known);
         let ids = of_event.map(|jobs| jobs.iter().map(|job| job.id.clone()).collect());
@@ -150,7 +151,10 @@ async fn write(
     // The same order everywhere, so that two transactions with the same events cannot deadlock.
     requests.sort_by(|one, other| one.event.event_id.cmp(&other.event.event_id));
     let rows = requests.iter().map(|request| event_row(&request.event));
-    let mut statements = Insert::into(TABLE.name).skip_duplicates(true).parts(dialect, rows);
+    let returning = (dialect != Dialect::Mysql).then(|| KEY.returning_list(dialect));
+    let returns = returning.is_some();
+    let mut statements =
+        Insert::into(TABLE.name).skip_duplicates(true).returning(returning).parts(dialect, rows);
     let event = source_column(dialect, "event_id");
     let written = format!("EXISTS (SELECT 1 FROM dispatch_events AS e WHERE e.id = {event})");
     let of_requests = requests.iter().filter_map(|request| jobs.get(&request.event.id));
@@ -160,19 +164,37 @@ async fn write(
         .iter()
         .map(|request| (&request.actor, request.event.id.as_str(), request.event.client_id.as_deref()));
     statements.push(audit::created_entries(dialect, "event", Some(TABLE.name), made));
-    let lookups_start = statements.len();
-    statements.extend(lookups(dialect, &requests));
+    if !returns {
+        statements.extend(lookups(dialect, &requests));
+    }
     let answers = database.transact("store events", &statements).await?;
-    let rows = answers.into_iter().skip(lookups_start).flat_map(|answer| answer.rows);
-    Ok(rows.map(RowReader::new).map(key).collect())
+    let mut found = keys(answers);
+    requests.retain(|request| !found.contains_key(&key_of(&request.event)));
+    // What the insert skipped was stored before.
+    if returns && !requests.is_empty() {
+        found.extend(keys(database.transact("find stored events", &lookups(dialect, &requests)).await?));
+    }
+    Ok(found)
 }
+
+/// The columns of an event that [`keys`] reads.
+const KEY: Table = Table { name: TABLE.name, columns: columns![id, client_id, source, event_id] };
 
 /// The client, source and id of a CloudEvent, which identify it.
 type Key = (Option<String>, String, String);
 
-fn key(mut row: RowReader) -> (Key, String) {
-    let id = row.required_text();
-    ((row.text(), row.required_text(), row.required_text()), id)
+fn key_of(event: &Event) -> Key {
+    (event.client_id.clone(), event.source.clone(), event.event_id.clone())
+}
+
+/// Reads the ids of events by their keys. Of the statements that store events, only those return rows.
+fn keys(answers: Vec<Answer>) -> BTreeMap<Key, String> {
+    let rows = answers.into_iter().flat_map(|answer| answer.rows).map(RowReader::new);
+    let read = |mut row: RowReader| {
+        let id = row.required_text();
+        ((row.text(), row.required_text(), row.required_text()), id)
+    };
+    rows.map(read).collect()
 }
 
 fn event_row(event: &Event) -> NewRow {
@@ -201,7 +223,8 @@ fn lookups(dialect: Dialect, requests: &[&EventRequest]) -> Vec<Statement> {
     let client = client_key(dialect);
     let source = dialect.quoted("source");
     let lookup = |((id, from), ids): ((&str, &str), BTreeSet<&str>)| {
-        let text = format!("SELECT id, client_id, {source}, event_id FROM dispatch_events WHERE {client} = ");
+        let list = KEY.returning_list(dialect);
+        let text = format!("SELECT {list} FROM {} WHERE {client} = ", KEY.name);
         let query = SqlBuilder::new(dialect, text).text(id).push(&format!(" AND {source} = ")).text(from);
         query.push(" AND event_id IN ").in_list(ids).finish()
     };

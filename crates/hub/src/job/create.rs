@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::fresh::{FreshReads, FreshRow, read_fresh};
 use super::{DispatchJob, DispatchStatus, JobDraft, JobRequest, NewJob, enum_name};
 use crate::access::Actor;
 use crate::audit;
@@ -86,21 +87,22 @@ impl Hub {
         drafts: &[Result<JobDraft, Error>],
     ) -> Result<JobsByKey, Error> {
         let drafts: Vec<(&Actor, &JobDraft)> = drafts.iter().flatten().map(|draft| (actor, draft)).collect();
-        Ok(write(self.database(), &drafts, Vec::new()).await?.0)
+        Ok(write(self.database(), &drafts, FreshReads::default()).await?.0)
     }
 }
 
-/// Writes jobs, their metadata and their audit entries, and runs the queries `reads` at the end of the transaction.
+/// Writes jobs, their metadata and their audit entries, and reads what the database set in the new rows.
 pub(super) async fn write(
     database: &dyn Execute,
     jobs: &[(&Actor, &JobDraft)],
-    reads: Vec<Statement>,
-) -> Result<(JobsByKey, Vec<Answer>), Error> {
+    reads: FreshReads,
+) -> Result<(JobsByKey, BTreeMap<String, FreshRow>), Error> {
     let dialect = database.dialect();
     let drafts: Vec<&JobDraft> = jobs.iter().map(|(_, draft)| *draft).collect();
-    let mut statements = insert_jobs(dialect, &drafts, None);
+    let returns = reads.returning.is_some();
+    let mut statements = insert_jobs_returning(dialect, &drafts, None, reads.returning.as_deref());
     if statements.is_empty() {
-        return Ok((JobsByKey::default(), Vec::new()));
+        return Ok((JobsByKey::default(), BTreeMap::new()));
     }
     let created =
         jobs.iter().map(|(actor, draft)| (*actor, draft.id.as_str(), draft.new.client_id.as_deref()));
@@ -112,14 +114,25 @@ pub(super) async fn write(
     let lookup_queries = lookups(dialect, &drafts);
     let lookup_count = lookup_queries.len();
     statements.extend(lookup_queries);
-    statements.extend(reads);
-    let mut answers = database.transact("create dispatch jobs", &statements).await?.split_off(writes);
-    let read = answers.split_off(lookup_count);
-    Ok((JobsByKey::read(answers.into_iter()), read))
+    statements.extend(reads.queries);
+    let mut inserted = database.transact("create dispatch jobs", &statements).await?;
+    let mut looked_up = inserted.split_off(writes);
+    let read = looked_up.split_off(lookup_count);
+    let fresh = read_fresh(returns.then_some(inserted), read);
+    Ok((JobsByKey::read(looked_up.into_iter()), fresh))
 }
 
 /// The statements that insert jobs and their metadata. `condition` is a condition on the rows to insert.
 pub(crate) fn insert_jobs(dialect: Dialect, drafts: &[&JobDraft], condition: Option<&str>) -> Vec<Statement> {
+    insert_jobs_returning(dialect, drafts, condition, None)
+}
+
+fn insert_jobs_returning(
+    dialect: Dialect,
+    drafts: &[&JobDraft],
+    condition: Option<&str>,
+    returning: Option<&str>,
+) -> Vec<Statement> {
     if drafts.is_empty() {
         return Vec::new();
     }
@@ -138,6 +151,7 @@ pub(crate) fn insert_jobs(dialect: Dialect, drafts: &[&JobDraft], condition: Opt
         let mut insert = Insert::into("dispatch_jobs")
             .only(condition.map(str::to_owned))
             .skip_duplicates(keyed)
+            .returning(returning.map(str::to_owned))
             .computed("status", status.clone())
             .computed("queued_at", queued_at.clone());
         if of_event {
@@ -241,7 +255,9 @@ impl JobsByKey {
         let Some(key) = &draft.new.idempotency_key else { return Ok(fresh()) };
         match self.0.get(&(draft.new.client_id.clone(), key.clone())) {
             Some((id, _)) if *id == draft.id => Ok(fresh()),
-            Some((id, Some(hash))) if *hash == draft.hash => Ok(Created::Existing { id: id.clone() }),
+            Some((id, hash)) if hash.is_some() && *hash == draft.hash => {
+                Ok(Created::Existing { id: id.clone() })
+            }
             Some(_) => Err(Error::conflict(
                 "idempotencyKey",
                 "was already used for a different request of this client",

@@ -24,37 +24,51 @@ pub(super) struct FreshRow {
     metadata: Vec<DispatchJobMetadata>,
 }
 
-/// The queries whose answers [`read_fresh`] reads.
-pub(super) fn fresh_queries(dialect: Dialect, ids: &[&str], with_metadata: bool) -> Vec<Statement> {
-    let rows = SqlBuilder::new(dialect, TABLE.select(dialect)).push(" WHERE t.id IN ").in_list(ids).finish();
-    let metadata = with_metadata.then(|| metadata_query(dialect, ids).finish());
-    std::iter::once(rows).chain(metadata).collect()
+/// How the columns of new rows are read; by default they are not.
+#[derive(Debug, Default)]
+pub(super) struct FreshReads {
+    /// The columns that the inserts return; `None` on MySQL, which has no RETURNING.
+    pub returning: Option<String>,
+    /// The queries after the inserts.
+    pub queries: Vec<Statement>,
 }
 
-/// Reads the rows of new jobs, by id.
-pub(super) fn read_fresh(answers: Vec<Answer>) -> BTreeMap<String, FreshRow> {
+/// Returns how the rows of these new jobs are read.
+pub(super) fn fresh_reads(dialect: Dialect, ids: &[&str], with_metadata: bool) -> FreshReads {
+    let returning = (dialect != Dialect::Mysql).then(|| TABLE.returning_list(dialect));
+    let rows =
+        || SqlBuilder::new(dialect, TABLE.select(dialect)).push(" WHERE t.id IN ").in_list(ids).finish();
+    let rows = returning.is_none().then(rows);
+    let metadata = with_metadata.then(|| metadata_query(dialect, ids).finish());
+    FreshReads { returning, queries: rows.into_iter().chain(metadata).collect() }
+}
+
+/// Reads the rows of new jobs, by id: what the inserts returned, or the answer to the first query, and their metadata.
+pub(super) fn read_fresh(inserted: Option<Vec<Answer>>, answers: Vec<Answer>) -> BTreeMap<String, FreshRow> {
     let mut answers = answers.into_iter();
-    let mut next = || answers.next().unwrap_or_default().rows.into_iter().map(RowReader::new);
-    let (rows, metadata) = (next(), next());
-    let row = |mut row: RowReader| {
-        let id = row.required_text();
-        let fresh = FreshRow {
-            status: row.required_name_or(DispatchStatus::Unknown),
-            scheduled_for: row.time(),
-            expires_at: row.time(),
-            created_at: row.time(),
-            updated_at: row.time(),
-            metadata: Vec::new(),
-        };
-        (id, fresh)
-    };
-    let mut fresh: BTreeMap<String, FreshRow> = rows.map(row).collect();
+    let inserted = inserted.unwrap_or_else(|| answers.next().into_iter().collect());
+    let rows = inserted.into_iter().flat_map(|answer| answer.rows).map(RowReader::new);
+    let mut fresh: BTreeMap<String, FreshRow> = rows.map(read_row).collect();
+    let metadata = answers.flat_map(|answer| answer.rows).map(RowReader::new);
     for (job, entry) in metadata.map(read_metadata) {
         if let Some(row) = fresh.get_mut(&job) {
             row.metadata.push(entry);
         }
     }
     fresh
+}
+
+fn read_row(mut row: RowReader) -> (String, FreshRow) {
+    let id = row.required_text();
+    let fresh = FreshRow {
+        status: row.required_name_or(DispatchStatus::Unknown),
+        scheduled_for: row.time(),
+        expires_at: row.time(),
+        created_at: row.time(),
+        updated_at: row.time(),
+        metadata: Vec::new(),
+    };
+    (id, fresh)
 }
 
 impl FreshRow {

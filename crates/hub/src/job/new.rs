@@ -137,8 +137,9 @@ pub(crate) struct JobDraft {
     pub origin: Origin,
     /// Whether the payload is the data of the stored event; then `new` has none.
     pub payload_of_event: bool,
-    /// SHA-256 of the request, to distinguish a repeated request from a different one with the same idempotency key.
-    pub hash: String,
+    /// SHA-256 of the request, to distinguish a repeated request from a different one with the same idempotency key;
+    /// `None` without a key.
+    pub hash: Option<String>,
 }
 
 impl JobDraft {
@@ -184,8 +185,10 @@ impl NewJob {
         self.timeout_seconds.get_or_insert(30);
         self.max_retries.get_or_insert(3);
         self.retry_strategy.get_or_insert_with(|| "exponential".to_owned());
-        let text = serde_json::to_string(&self).expect("a request is made of texts and numbers");
-        let hash = hex(digest(&SHA256, text.as_bytes()).as_ref());
+        let hash = self.idempotency_key.is_some().then(|| {
+            let text = serde_json::to_string(&self).expect("a request is made of texts and numbers");
+            hex(digest(&SHA256, text.as_bytes()).as_ref())
+        });
         JobDraft { id: tsid(), kind, new: self, origin, payload_of_event: false, hash }
     }
 

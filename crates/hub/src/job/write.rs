@@ -1,10 +1,9 @@
 //! Writes the jobs of single requests together, and answers each with its job.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::create::{Created, write};
-use super::fresh::{FreshRow, fresh_queries, read_fresh};
+use super::fresh::fresh_reads;
 use super::{DispatchJob, JOBS, JobDraft};
 use crate::Error;
 use crate::access::Actor;
@@ -26,6 +25,7 @@ pub(crate) struct JobWriter(pub Arc<dyn Execute>);
 impl WriteTogether for JobWriter {
     type Request = JobRequest;
     type Answer = WrittenJob;
+    type Error = Error;
 
     fn bytes(request: &JobRequest) -> usize {
         request.draft.new.payload.as_ref().map_or(0, String::len)
@@ -61,11 +61,10 @@ impl JobWriter {
         let ids = padded_ids(requests.iter().map(|request| request.draft.id.as_str()).collect());
         let has_metadata = requests.iter().any(|request| !request.draft.new.metadata.is_empty());
         // The database's clock set some of the columns.
-        let reads = fresh_queries(database.dialect(), &ids, has_metadata);
-        let (by_key, read) = write(database, &drafts, reads).await?;
+        let reads = fresh_reads(database.dialect(), &ids, has_metadata);
+        let (by_key, mut fresh) = write(database, &drafts, reads).await?;
         // Here, as a caller that disconnects must not leave its job to the next poll.
         database.wake(JOBS);
-        let mut fresh: BTreeMap<String, FreshRow> = read_fresh(read);
         let answer = |request: &JobRequest| {
             let created = by_key.created(&request.draft)?;
             Ok((created, fresh.remove(&request.draft.id).map(|row| row.job(&request.draft))))

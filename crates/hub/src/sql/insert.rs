@@ -4,7 +4,6 @@
 //! a statement are those of its first row: all rows of a statement must set the same columns.
 
 use postrider_sql::driver::execute::Arg;
-use serde_json::{Map, Value};
 
 use super::clauses::SqlValue;
 use super::{Column, ColumnType, Dialect, SqlBuilder, Statement};
@@ -57,19 +56,33 @@ impl NewRow {
         self.0.iter().map(|(name, cell)| (*name, cell.column_type())).collect()
     }
 
-    /// Converts the row to a JSON object. NULLs are left out.
-    fn into_json(self, dialect: Dialect) -> Value {
-        let members = self.0.into_iter().filter_map(|(column, cell)| {
-            let value = match cell {
-                SqlValue::Text(text) => text?.into(),
-                SqlValue::Int(number) => number?.into(),
-                SqlValue::Flag(flag) => i64::from(flag).into(),
-                SqlValue::Time(time) => time?.for_column(dialect).into(),
-            };
-            Some((column.to_owned(), value))
-        });
-        Value::Object(members.collect::<Map<_, _>>())
+    /// Appends the row as a JSON object. NULLs are left out.
+    fn write_json(self, dialect: Dialect, json: &mut String) {
+        json.push('{');
+        let mut separator = "";
+        for (column, cell) in self.0 {
+            let start = json.len();
+            json.push_str(separator);
+            // The name of a column needs no escapes.
+            json.extend(["\"", column, "\":"]);
+            match cell {
+                SqlValue::Text(Some(text)) => json.push_str(&json_text(&text)),
+                SqlValue::Time(Some(time)) => json.push_str(&json_text(&time.for_column(dialect))),
+                SqlValue::Int(Some(number)) => json.push_str(&number.to_string()),
+                SqlValue::Flag(flag) => json.push(if flag { '1' } else { '0' }),
+                SqlValue::Text(None) | SqlValue::Int(None) | SqlValue::Time(None) => {
+                    json.truncate(start);
+                    continue;
+                }
+            }
+            separator = ",";
+        }
+        json.push('}');
     }
+}
+
+fn json_text(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is JSON")
 }
 
 /// A bulk insert into a table.
@@ -79,6 +92,7 @@ pub struct Insert<'a> {
     computed: Vec<(&'a str, String)>,
     condition: Option<String>,
     skip_duplicates: bool,
+    returning: Option<String>,
 }
 
 impl<'a> Insert<'a> {
@@ -105,6 +119,11 @@ impl<'a> Insert<'a> {
         self
     }
 
+    /// Returns these columns of each row that was inserted. Not on MySQL.
+    pub fn returning(self, columns: Option<String>) -> Self {
+        Self { returning: columns, ..self }
+    }
+
     /// Returns the statements that insert these rows: one for about [`PART`] bytes of rows, so that no more than that is
     /// copied on the way to the database, and no statement exceeds a server's limit. Rows are made one at a time.
     pub fn parts(&self, dialect: Dialect, rows: impl IntoIterator<Item = NewRow>) -> Vec<Statement> {
@@ -117,7 +136,7 @@ impl<'a> Insert<'a> {
                 && let Some(row) = rows.next()
             {
                 json.push(if json.is_empty() { '[' } else { ',' });
-                json.push_str(&row.into_json(dialect).to_string());
+                row.write_json(dialect, &mut json);
             }
             json.push(']');
             statements.push(self.statement(dialect, &columns, json));
@@ -128,8 +147,15 @@ impl<'a> Insert<'a> {
     /// Returns the statement that inserts these rows, which must be few or small.
     pub fn rows(self, dialect: Dialect, rows: Vec<NewRow>) -> Statement {
         let columns = rows.first().map(NewRow::columns).unwrap_or_default();
-        let rows: Value = rows.into_iter().map(|row| row.into_json(dialect)).collect();
-        self.statement(dialect, &columns, rows.to_string())
+        let mut json = String::from("[");
+        for row in rows {
+            if json.len() > 1 {
+                json.push(',');
+            }
+            row.write_json(dialect, &mut json);
+        }
+        json.push(']');
+        self.statement(dialect, &columns, json)
     }
 
     fn statement(&self, dialect: Dialect, columns: &[Column], json: String) -> Statement {
@@ -151,6 +177,7 @@ impl<'a> Insert<'a> {
             .push(&after)
             .push(&format!(" WHERE {condition}"))
             .push(&if self.skip_duplicates { on_duplicate(dialect, self.table) } else { String::new() })
+            .push(&self.returning.as_ref().map(|columns| format!(" RETURNING {columns}")).unwrap_or_default())
             .finish()
     }
 

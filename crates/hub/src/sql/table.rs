@@ -44,6 +44,15 @@ impl Table {
         self.columns.iter().map(column).collect::<Vec<_>>().join(", ")
     }
 
+    /// Returns the same columns for the RETURNING of an INSERT, which needs no alias.
+    pub fn returning_list(&self, dialect: Dialect) -> String {
+        let column = |(name, kind): &Column| {
+            let column = dialect.quoted(name);
+            if *kind == ColumnType::Time { time_text(dialect, &column) } else { column }
+        };
+        self.columns.iter().map(column).collect::<Vec<_>>().join(", ")
+    }
+
     /// Returns `SELECT … FROM … AS t` with all columns of the table.
     pub fn select(&self, dialect: Dialect) -> String {
         format!("SELECT {} FROM {} AS t", self.select_list(dialect, "t"), self.name)

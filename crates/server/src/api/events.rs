@@ -100,7 +100,9 @@ pub async fn create(
         }
     };
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Producer)?);
-    let request = key.with_content(&serde_json::to_string(&event).unwrap_or_default());
+    // The event is written out only if there is a key to compare it for.
+    let content = || serde_json::to_string(&event).unwrap_or_default();
+    let request = if key.0.is_some() { key.with_content(&content()) } else { None };
     if let Some(request) = &request {
         hub.find_created(actor, "event", request).await?;
     }
