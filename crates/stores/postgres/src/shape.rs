@@ -6,7 +6,7 @@ use postrider_contract::{Contract, Table};
 use postrider_seams::store::{Class, Error};
 use postrider_sql::ddl::Index;
 use postrider_sql::ddl::migrate::ExistingTable;
-use postrider_sql::internal::RECIPIENTS;
+use postrider_sql::internal::{BEGUN, RECIPIENTS};
 use postrider_sql::verify::hazards::{Constraints, Reference};
 use postrider_sql::{Shape, ShapeColumn, ddl, internal};
 
@@ -58,6 +58,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
         }
     }
     shape.recipients = !self::columns(database, &quote(RECIPIENTS)).await?.is_empty();
+    shape.marks = !self::columns(database, &quote(BEGUN)).await?.is_empty();
     Ok(Some(shape))
 }
 

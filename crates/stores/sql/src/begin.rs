@@ -8,16 +8,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use postrider_contract::Crash;
 use postrider_seams::row::{ClaimedRow, Lease, RowId};
-use postrider_seams::store::{Error, LeaseResult, Reclaimed, Settlement};
+use postrider_seams::store::{Class, Error, LeaseResult, Reclaimed, Settlement};
 
-use crate::begin::marks::{Crashes, Mark};
+use crate::begin::marks::{BEGUN, Crashes, Mark};
 use crate::begin::statements::ReclaimScripts;
 use crate::bind::{self, Ids, Limit};
-use crate::driver::Driver;
+use crate::driver::{Access, Driver};
 use crate::open_table::OpenTable;
 use crate::render::moves::MoveNamed;
 use crate::settle::params::Leases;
 use crate::sweep::moved;
+use crate::typed::{Columns, TypedScript as _};
 
 /// Rows held here that have crashes counted against them.
 #[derive(Debug, Default)]
@@ -27,6 +28,12 @@ impl Crashed {
     fn lock(&self) -> MutexGuard<'_, HashSet<RowId>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The error if the table of marks was there when the lane started: the commit of a mark flushes the claim, so that
+/// nothing may be sent without it.
+fn removed() -> Error {
+    Error::new(Class::Misconfigured, format!("the table {BEGUN} was removed: run `postrider migrate`"))
 }
 
 fn mark(lease: &Lease) -> Mark {
@@ -51,9 +58,14 @@ impl OpenTable {
         others: &[Lease],
     ) -> Result<Vec<LeaseResult>, Error> {
         let marks: Vec<Mark> = begun.iter().chain(others).map(mark).collect();
-        let (written, valid) = tokio::join!(biased; self.write_marks(on, &marks), self.still_held(on, begun));
-        written?;
-        let mut valid = valid?;
+        let mut valid = if self.shape.marks && !begun.is_empty() {
+            self.mark_and_check(on, &marks, begun).await?
+        } else {
+            let (written, valid) =
+                tokio::join!(biased; self.write_marks(on, &marks), self.still_held(on, begun));
+            written?;
+            valid?
+        };
         if begun.iter().any(|lease| !valid.contains(&lease.id)) {
             let lost = begun.iter().filter(|lease| !valid.contains(&lease.id));
             let renewed = self.renewed(on, lost).await?;
@@ -71,13 +83,36 @@ impl OpenTable {
         Ok(begun.iter().map(held).collect())
     }
 
+    /// PostgreSQL: writes the marks and checks the leases in one statement. A server that crashes may forget claims that
+    /// were not flushed: with two statements, the check could be answered before the crash and the mark after it.
+    async fn mark_and_check(
+        &self,
+        on: &impl Driver,
+        marks: &[Mark],
+        begun: &[Lease],
+    ) -> Result<HashSet<RowId>, Error> {
+        let leases: Vec<&Lease> = begun.iter().collect();
+        let check = &self.statements.valid_leases;
+        let [step] = check.script.steps.as_slice() else {
+            unreachable!("leases are checked by one statement")
+        };
+        let step = step.bind_values(on.dialect(), on.owner(), &Leases(&leases), &[]);
+        let statement = marks::write_with(step, &self.statements.stage_key, &self.marks, marks);
+        let rows = on.internal("mark rows as begun", Access::Write, statement).await?;
+        let rows = rows.ok_or_else(removed)?;
+        Ok(rows.into_iter().filter_map(|row| check.read(Columns::new(row))).collect())
+    }
+
     /// Without the internal tables nothing is recorded, and no crash is counted.
     async fn write_marks(&self, on: &impl Driver, marks: &[Mark]) -> Result<(), Error> {
         let (stage, worker) = (&self.statements.stage_key, &self.marks);
         if marks.is_empty() {
             return marks::delete(on, stage, worker).await;
         }
-        marks::write(on, stage, worker, marks).await
+        if !marks::write(on, stage, worker, marks).await? && self.shape.marks {
+            return Err(removed());
+        }
+        Ok(())
     }
 
     async fn still_held(&self, on: &impl Driver, leases: &[Lease]) -> Result<HashSet<RowId>, Error> {

@@ -10,7 +10,8 @@
 pub mod locks;
 pub mod suppressions;
 
-use crate::begin::marks::{BEGUN, CRASHES};
+pub use crate::begin::marks::BEGUN;
+use crate::begin::marks::CRASHES;
 pub use crate::settle::recipients::RECIPIENTS;
 use crate::{Dialect, ShapeColumn};
 use suppressions::statements::SUPPRESSIONS;

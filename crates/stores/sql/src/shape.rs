@@ -22,6 +22,8 @@ pub struct Shape {
     pub cascades: Vec<(String, String)>,
     /// Whether the internal table of recipient results exists.
     pub recipients: bool,
+    /// PostgreSQL: whether the internal table of begun rows exists, so that a claim need not be flushed before its mark.
+    pub marks: bool,
 }
 
 /// A column as its database describes it.

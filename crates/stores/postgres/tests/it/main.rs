@@ -13,4 +13,5 @@ mod rendered;
 mod server;
 mod settle;
 mod sweep;
+mod unflushed_claims;
 mod wake;

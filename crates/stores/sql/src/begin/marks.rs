@@ -8,7 +8,7 @@ use postrider_seams::row::RowId;
 use postrider_seams::store::Error;
 
 use crate::Dialect;
-use crate::driver::execute::SqlBuilder;
+use crate::driver::execute::{Arg, SqlBuilder, Statement};
 use crate::driver::{Access, Driver};
 use crate::internal::{ago, now, upsert};
 use crate::typed::Columns;
@@ -28,10 +28,10 @@ pub struct Crashes {
     pub since: i64,
 }
 
-/// Replaces the list of a worker.
+/// Replaces the list of a worker; returns false if there is no table for it.
 ///
 /// It is as durable as a settle: a request to a target must not be forgotten if worker and database fail together.
-pub async fn write(on: &impl Driver, stage: &str, worker: &str, marks: &[Mark]) -> Result<(), Error> {
+pub async fn write(on: &impl Driver, stage: &str, worker: &str, marks: &[Mark]) -> Result<bool, Error> {
     let dialect = on.dialect();
     let list = serde_json::to_string(marks).expect("lists of texts are JSON");
     let insert =
@@ -39,7 +39,24 @@ pub async fn write(on: &impl Driver, stage: &str, worker: &str, marks: &[Mark]) 
     let insert = insert.text(stage).push(", ").text(worker).push(", ").text(&list);
     let insert = insert.push(&format!(", {})", now(dialect)));
     let insert = insert.push(&upsert(dialect, "place, worker", &["leases", "begun_at"]));
-    on.internal("mark rows as begun", Access::Write, insert.finish()).await.map(drop)
+    Ok(on.internal("mark rows as begun", Access::Write, insert.finish()).await?.is_some())
+}
+
+/// PostgreSQL: a statement that replaces the list of a worker, and returns the rows of `query`.
+pub fn write_with(query: Statement, stage: &str, worker: &str, marks: &[Mark]) -> Statement {
+    let Statement { sql, mut args } = query;
+    let list = serde_json::to_string(marks).expect("lists of texts are JSON");
+    let [place, name, leases] = [stage, worker, &list].map(|text| {
+        args.push(Arg::Text(Some(text.to_owned())));
+        format!("${}::text", args.len())
+    });
+    let upsert = upsert(Dialect::Postgres, "place, worker", &["leases", "begun_at"]);
+    let now = now(Dialect::Postgres);
+    let sql = format!(
+        "WITH mark AS (\nINSERT INTO {BEGUN} (place, worker, leases, begun_at) VALUES ({place}, {name}, {leases}, \
+         {now}){upsert})\n{sql}"
+    );
+    Statement { sql, args }
 }
 
 /// Deletes the list of a worker.

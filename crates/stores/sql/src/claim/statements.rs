@@ -157,11 +157,22 @@ impl Table<'_> {
         let returned = self.columns_read_by(&[&columns, &from, &sorted, &effects]);
         let text = format!(
             "WITH pick AS MATERIALIZED (\n{pick}),\nmoved AS (\nUPDATE {} AS t SET {sets}\nWHERE {} = ANY \
-             (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM {from}\nORDER BY {sorted}",
+             (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM {from}{}\nORDER BY {sorted}",
             self.name(),
             self.id(),
+            self.unflushed_claim("\nWHERE "),
         );
         builder.finish(&text, Yields::Rows)
+    }
+
+    /// PostgreSQL: a condition, always true, by which the commit of a claim does not wait for the disk. Nothing is sent
+    /// before the mark of begun rows, whose commit flushes the claim too; a claim that a crash of the server loses leaves
+    /// rows that are ready, and their mark fails. Without the table of marks a claim is flushed itself.
+    pub fn unflushed_claim(&self, before: &str) -> String {
+        if !self.shape.marks {
+            return String::new();
+        }
+        format!("{before}(SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL")
     }
 
     /// Renders the claim of rows of the given shares.

@@ -199,13 +199,14 @@ impl Table<'_> {
              OVER (PARTITION BY p.place ORDER BY p.ord) AS ok\n  FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS \
              y\nWHERE y.ok),\nmoved AS (\nUPDATE {table} AS t SET {sets}\nWHERE {id} = ANY (ARRAY(SELECT k FROM \
              mine))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM moved AS t JOIN mine AS p ON p.k = \
-             {id}\nORDER BY p.place, p.ord",
+             {id}{}\nORDER BY p.place, p.ord",
             if permitted.is_empty() { "pick" } else { "picked" },
             if permitted.is_empty() { "" } else { ", r.pool" },
             if permitted.is_empty() { "" } else { ", y.pool" },
             builder.bind(Param::Run),
             builder.bind(Param::Limit),
             self.in_states(&self.stage.ready, Lookup::Check),
+            self.unflushed_claim("\nWHERE "),
         );
         builder.finish(&text, Yields::Rows)
     }

@@ -51,6 +51,7 @@ fn every_parameter_of_every_statement_has_a_value() {
         for (_, dialect) in DIALECTS {
             let (_, mut shape) = table(&contract, dialect);
             shape.recipients = true;
+            shape.marks = true;
             let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
             let contract = contract.resolve(&present).expect("the reference table has all").with_queue();
             for stage in &contract.stages {
@@ -180,6 +181,7 @@ fn snapshot(contract: &Contract, dialect: Dialect) -> String {
     let name = &contract.name;
     let (statements, mut shape) = table(contract, dialect);
     shape.recipients = true;
+    shape.marks = true;
     let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
     let resolved = contract.resolve(&present).expect("the reference table has all");
     let mut text = format!("-- {name}: every statement. Written by the snapshot test; do not edit.\n");

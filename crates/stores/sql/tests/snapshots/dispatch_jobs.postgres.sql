@@ -321,6 +321,7 @@ SELECT
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
   CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id";
 
 -- deliver: shares: [Jumps] -> Other
@@ -568,6 +569,7 @@ SELECT
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
   CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.o0, p.o1;
 
 -- deliver: pools: [Pools] -> Other
@@ -930,6 +932,7 @@ SELECT
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
   CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.o0, p.o1;
 
 -- deliver: claim shares of limited pools, step 4: [Held] -> Nothing
@@ -1416,6 +1419,7 @@ SELECT
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
   CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t JOIN mine AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.place, p.ord;
 
 -- deliver: claim groups from the cursor 1, step 1: [Open, Cursor, Fresh, GroupsWanted, Jumps] -> Groups
@@ -1830,6 +1834,7 @@ SELECT
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
   CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t JOIN mine AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.place, p.ord;
 
 -- deliver: claim groups from the start, limited 1, step 1: [Pools] -> Keys
@@ -2331,6 +2336,7 @@ SELECT
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
   CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t JOIN mine AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.place, p.ord;
 
 -- deliver: claim groups from the start, limited 1, step 5: [Held] -> Nothing
@@ -2881,6 +2887,7 @@ SELECT
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
   CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t JOIN mine AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.place, p.ord;
 
 -- deliver: claim groups from the cursor, limited 1, step 5: [Held] -> Nothing
@@ -5403,6 +5410,7 @@ SELECT
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
   CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.o0, p.o1;
 
 -- deliver, with a queue: standing: [Ids] -> Other

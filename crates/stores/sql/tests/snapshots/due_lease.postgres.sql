@@ -85,6 +85,7 @@ SELECT
   (COALESCE(octet_length(t."payload"), 0))::bigint,
   CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.o0, p.o1;
 
 -- run: load: [Ids] -> Other

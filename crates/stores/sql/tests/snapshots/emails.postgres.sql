@@ -204,6 +204,7 @@ SELECT
   CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END,
   CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.o0, p.o1;
 
 -- intake: load: [Ids] -> Other
@@ -1761,6 +1762,7 @@ SELECT
   CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END,
   (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = (t."id")::text)
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.o0, p.o1;
 
 -- send: load: [Ids] -> Other
@@ -2994,6 +2996,7 @@ SELECT
   CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END,
   CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.o0, p.o1;
 
 -- sent_callback: load: [Ids] -> Other
@@ -4073,6 +4076,7 @@ SELECT
   CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END,
   CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.o0, p.o1;
 
 -- failed_callback: load: as above

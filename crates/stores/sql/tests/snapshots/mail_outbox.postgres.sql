@@ -183,6 +183,7 @@ SELECT
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
   CASE WHEN octet_length(t."variables") <= 65536 THEN (t."variables")::text END
 FROM moved AS t
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY t."next_attempt_at", t."id";
 
 -- dispatch: load: [Ids] -> Other

@@ -239,6 +239,7 @@ SELECT
   (t."open_event_id")::text,
   (t."subscription_id")::text
 FROM moved AS t
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY t."notification_id";
 
 -- notify: load: [Ids] -> Other

@@ -137,6 +137,7 @@ SELECT
       AND r.row_id = (t."orderId")::text
   )
 FROM moved AS t
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY t."rank" DESC NULLS LAST, COALESCE(t."nextAttemptAt", '-infinity'), t."orderId";
 
 -- mail: load: [Ids] -> Other

@@ -153,6 +153,7 @@ SELECT
   CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END,
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
 FROM moved AS t
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY t."created_at", t."id";
 
 -- publish: claim groups from the start 1, step 1: [Fresh, GroupsWanted, Jumps] -> Groups
@@ -360,6 +361,7 @@ SELECT
   CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END,
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
 FROM moved AS t JOIN mine AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.place, p.ord;
 
 -- publish: claim groups from the cursor 1, step 1: [Cursor, Fresh, GroupsWanted, Jumps] -> Groups
@@ -569,6 +571,7 @@ SELECT
   CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END,
   CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
 FROM moved AS t JOIN mine AS p ON p.k = t."id"
+WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 ORDER BY p.place, p.ord;
 
 -- publish: load: [Ids] -> Other
