@@ -2,7 +2,7 @@
 //!
 //! Fields: `to`, `cc`, `bcc`, `from`, `reply_to` (addresses, see `postrider_mail::address::parse_list`); `subject`;
 //! `text` and `html`, or `template`, `variables` (JSON) and `locale` instead of them; `headers` and `attachments`
-//! (JSON); `dedupe` (a stable key; default: the row's id); `date` (when the mail was written; default: now); `created`
+//! (JSON), `headers.NAME` (one header each); `dedupe` (a stable key; default: the row's id); `date` (when the mail was written; default: now); `created`
 //! (any value; part of the fingerprint); `results` (the result of each recipient in earlier attempts).
 //!
 //! A row that cannot be composed is rejected with a reason that names the field; the other rows are not affected.
@@ -16,6 +16,7 @@ use postrider_seams::{ClaimedRow, Composer, Envelope, Failure, Outcome};
 mod bodies;
 pub(crate) mod compose;
 mod fields;
+mod headers;
 mod reason;
 pub(crate) mod sign;
 #[cfg(test)]

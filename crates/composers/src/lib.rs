@@ -4,6 +4,7 @@
 
 pub mod base_folder;
 pub mod callback;
+pub mod computed;
 pub mod email;
 pub mod eml;
 mod fingerprint;
@@ -13,9 +14,11 @@ pub mod null;
 pub mod raw_eml;
 mod recipients;
 pub mod record;
+mod text;
 pub mod webhook;
 
 pub use callback::CallbackComposer;
+pub use computed::ComputedFields;
 pub use email::EmailComposer;
 pub use eml::EmlComposer;
 pub use mail_job::MailJobComposer;

@@ -3,7 +3,7 @@
 //! Fields of joined tables and of counts have a dot in their name; the contract crate checks these.
 
 use postrider_config::{Mistake, Place};
-use postrider_contract::{Contract, MessageField};
+use postrider_contract::{Contract, MessageValue, RESULTS};
 
 /// The fields that one composer reads.
 struct ComposerFields {
@@ -102,13 +102,19 @@ pub fn verify(contract: &Contract, origin: &str) -> Vec<Mistake> {
     }
     known.sort_unstable();
     known.dedup();
-    for (field, source) in &contract.message {
-        if !known.contains(&field.as_str()) {
+    for (field, value) in &contract.message {
+        let key = format!("message.{field}");
+        let (name, member) = field.split_once('.').map_or((field.as_str(), false), |(name, _)| (name, true));
+        if !known.contains(&name) {
             let what = "is not read by the composer".to_owned();
-            wrong(format!("message.{field}"), what, format!("known: {}", known.join(", ")));
-        } else if field != "headers" && matches!(source, MessageField::Columns(_)) {
-            let what = "can't be a table: only `headers` has members".to_owned();
-            wrong(format!("message.{field}"), what, format!("write {field} = \"COLUMN\""));
+            wrong(key, what, format!("known: {}", known.join(", ")));
+        } else if member && name != "headers" {
+            let what = "is unknown: only `headers` has members, and a value has `text`, `json` or `map`";
+            let remedy = format!("write {name} = \"COLUMN\", or {name} = {{ text = \"TEMPLATE\" }}");
+            wrong(key, what.to_owned(), remedy);
+        } else if name == RESULTS && !matches!(value, MessageValue::Column(_)) {
+            let what = "must be a column: results are written to it".to_owned();
+            wrong(key, what, format!("write {name} = \"COLUMN\""));
         }
     }
     found
@@ -205,7 +211,14 @@ mod tests {
         );
         assert_eq!(
             found("webhook", "url = { a = \"b\" }\n"),
-            ["message.url can't be a table: only `headers` has members"]
+            [
+                "message.url is required by the composer `webhook`: no row could be composed",
+                "message.url.a is unknown: only `headers` has members, and a value has `text`, `json` or `map`"
+            ]
+        );
+        assert_eq!(
+            found("email", "to = { text = \"a@example.net\" }\ntext = \"b\"\nresults = \"c.d\"\n"),
+            ["message.results must be a column: results are written to it"]
         );
     }
 }

@@ -30,7 +30,7 @@ pub use decide::{AttemptResult, Counters, Decision, LONGEST_RETRY_AFTER, ResultK
 pub use graph::Edge;
 pub use handoff::QueueSweeps;
 pub use layer::Layer;
-pub use message::{FINGERPRINT, RESULTS, STORED_RECIPIENTS};
+pub use message::{FINGERPRINT, RESULTS, SOURCE, STORED_RECIPIENTS};
 pub use model::*;
 pub use moves::Move;
 pub use resolve::Missing;

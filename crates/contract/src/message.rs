@@ -1,6 +1,11 @@
 //! The fields that a composer reads, and how the results of single recipients are stored.
 
-use crate::{Absent, Column, Contract, Expr, MessageField, Stage, Transition, Write};
+use std::collections::BTreeSet;
+
+use crate::{Absent, Column, Contract, Expr, MessageValue, Stage, Transition, Write};
+
+/// The prefix of a field that is not read by a composer: a column from which fields are computed.
+pub const SOURCE: char = '$';
 
 /// The composer field with the result of each recipient so far.
 pub const RESULTS: &str = "results";
@@ -16,21 +21,31 @@ pub const STORED_RECIPIENTS: &str = "remembered_recipients";
 pub const FINGERPRINT: &str = "fingerprint";
 
 impl Contract {
-    /// Returns every composer field with its column: `to`, `headers.deal_id`, … The order is fixed: `Fields` and the
-    /// layout of a claimed row use it too.
+    /// Returns the fields that a claimed row carries, each with its column: composer fields that are a column (`to`,
+    /// `headers.deal_id`, …), then `$COLUMN` for each other column that a field reads (a template, a map, a member of
+    /// JSON). The order is fixed: `Fields` and the layout of a claimed row use it too.
     pub fn message_columns(&self) -> Vec<(String, String)> {
-        let mut columns = Vec::new();
-        for (field, source) in &self.message {
-            match source {
-                MessageField::Column(column) => columns.push((field.clone(), column.name.clone())),
-                MessageField::Columns(members) => {
-                    let inner =
-                        members.iter().map(|(name, column)| (format!("{field}.{name}"), column.name.clone()));
-                    columns.extend(inner);
-                }
+        let plain = self.message.iter().filter_map(|(field, value)| match value {
+            MessageValue::Column(column) => Some((field.clone(), column.name.clone())),
+            _ => None,
+        });
+        let mut columns: Vec<(String, String)> = plain.collect();
+        let read = self.message.values().flat_map(MessageValue::columns).map(|column| &column.name);
+        for column in read.collect::<BTreeSet<_>>() {
+            if !columns.iter().any(|(_, known)| known == column) {
+                columns.push((format!("{SOURCE}{column}"), column.clone()));
             }
         }
         columns
+    }
+
+    /// Returns the field under which a claimed row carries a column of its table that a message reads.
+    pub fn field_of_column(&self, column: &str) -> String {
+        let plain = self.message.iter().find(|(_, value)| match value {
+            MessageValue::Column(known) => known.name == column,
+            _ => false,
+        });
+        plain.map_or_else(|| format!("{SOURCE}{column}"), |(field, _)| field.clone())
     }
 
     /// Whether a retry stores the recipients' results (`$outcome.recipients`) in the column that the composer reads as
@@ -42,7 +57,7 @@ impl Contract {
     /// Whether this transition stores the recipients' results in the column that the composer reads as `results`.
     pub fn keeps_recipient_results_on(&self, transition: Transition) -> bool {
         let read = match self.message.get(RESULTS) {
-            Some(MessageField::Column(column)) => &column.name,
+            Some(MessageValue::Column(column)) => &column.name,
             _ => return false,
         };
         self.writes.iter().any(|write| {
@@ -73,7 +88,7 @@ impl Contract {
             return self;
         }
         let column = Column { name: column.to_owned(), optional: false };
-        self.message.insert(RESULTS.to_owned(), MessageField::Column(column.clone()));
+        self.message.insert(RESULTS.to_owned(), MessageValue::Column(column.clone()));
         let on = Transition::SETTLES.into_iter().filter(|settles| settles.may_record_recipients()).collect();
         let value = Expr::Outcome { field: STORED_RECIPIENTS.to_owned(), absent: Absent::Keep };
         self.writes.push(Write { on, column, value });

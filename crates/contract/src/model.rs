@@ -5,11 +5,13 @@ use std::fmt;
 
 use crate::{LaneDefaults, Transition};
 
+mod message_value;
 mod metric;
 mod moves;
 mod role;
 mod rules;
 
+pub use message_value::*;
 pub use metric::Metric;
 pub use moves::*;
 pub use role::ColumnRole;
@@ -22,8 +24,8 @@ pub struct Contract {
     pub version: Version,
     pub table: Table,
     pub columns: Columns,
-    /// Composer field → column(s).
-    pub message: BTreeMap<String, MessageField>,
+    /// Composer field → its source. A header of its own is `headers.NAME`.
+    pub message: BTreeMap<String, MessageValue>,
     pub states: Vec<State>,
     /// States that the application inserts rows in, in addition to the ready ones.
     pub producer: Vec<StateId>,
@@ -95,14 +97,6 @@ impl Columns {
     pub fn get(&self, role: ColumnRole) -> Option<&str> {
         self.0.get(&role).map(|column| column.name.as_str())
     }
-}
-
-/// The source of a composer field: one column, or several under inner names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MessageField {
-    Column(Column),
-    /// Inner name → column.
-    Columns(BTreeMap<String, Column>),
 }
 
 /// An index into [`Contract::states`].

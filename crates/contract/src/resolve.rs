@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::{
-    Absent, ClaimOrder, Column, ColumnRole, Condition, Contract, Defer, Expr, MessageField, OnError,
+    Absent, ClaimOrder, Column, ColumnRole, Condition, Contract, Defer, Expr, MessageValue, OnError,
     OperatorMove, Schedule, Stage, StateId, When,
 };
 
@@ -60,17 +60,9 @@ impl Contract {
                 need(&column.name, format!("columns.{role}"));
             }
         }
-        for (field, source) in &self.message {
-            match source {
-                MessageField::Column(column) if !column.optional => {
-                    need(&column.name, format!("message.{field}"));
-                }
-                MessageField::Column(_) => {}
-                MessageField::Columns(columns) => columns
-                    .iter()
-                    .filter(|(_, column)| !column.optional)
-                    .for_each(|(inner, column)| need(&column.name, format!("message.{field}.{inner}"))),
-            }
+        for (field, value) in &self.message {
+            let required = value.columns().into_iter().filter(|column| !column.optional);
+            required.for_each(|column| need(&column.name, format!("message.{field}")));
         }
         let optional = self.optional_names();
         let mut need = |column: &str, key: String| {
@@ -147,10 +139,7 @@ impl Contract {
     /// Returns the names of the columns that the table may lack.
     fn optional_names(&self) -> BTreeSet<String> {
         let roles = self.columns.0.values();
-        let fields = self.message.values().flat_map(|field| match field {
-            MessageField::Column(column) => vec![column],
-            MessageField::Columns(columns) => columns.values().collect(),
-        });
+        let fields = self.message.values().flat_map(MessageValue::columns);
         let written = self.writes.iter().map(|write| &write.column);
         roles
             .chain(fields)
@@ -176,13 +165,7 @@ impl Contract {
         }
         self.columns.0.retain(|_, column| !gone(column));
         self.claim.fair = self.claim.fair.take().filter(|fair| !gone(fair));
-        self.message.retain(|_, field| match field {
-            MessageField::Column(column) => !gone(column),
-            MessageField::Columns(columns) => {
-                columns.retain(|_, column| !gone(column));
-                true
-            }
-        });
+        self.message.retain(|_, value| value.without(&gone));
         self.writes.retain(|write| !gone(&write.column));
         self.sweeps.iter_mut().for_each(|sweep| sweep.writes.retain(|(column, _)| !gone(column)));
         // Sweeps are identified by their position in the list, so only the last ones can be removed.

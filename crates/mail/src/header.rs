@@ -2,10 +2,14 @@
 //!
 //! Invariant: a checked header cannot end its line, and cannot replace a header that we write.
 
+use crate::address::{self, Mailbox, parse_mailbox};
 use crate::quote;
 
+mod standard;
 #[cfg(test)]
 mod tests;
+
+pub use standard::{MessageHeaders, parse_with_standard};
 
 /// Longest header name in bytes.
 const NAME_LIMIT: usize = 76;
@@ -13,6 +17,8 @@ const NAME_LIMIT: usize = 76;
 const RUN_LIMIT: usize = 900;
 /// Longest header value in bytes.
 pub const VALUE_LIMIT: usize = 16 * 1024;
+/// Longest Message-ID of a row in bytes.
+const MESSAGE_ID_LIMIT: usize = 250;
 /// Largest number of custom headers per row.
 pub const COUNT_LIMIT: usize = 100;
 
@@ -37,6 +43,10 @@ pub enum Error {
     Json(String),
     #[error("header {0} must have a string, a number, or a list of strings")]
     Value(String),
+    #[error("header {name}: {source}")]
+    Address { name: String, source: address::Error },
+    #[error("header Message-ID: {0} is not <NAME@DOMAIN> of at most {MESSAGE_ID_LIMIT} bytes")]
+    MessageId(String),
 }
 
 /// A custom header of a row, checked.
@@ -44,14 +54,24 @@ pub enum Error {
 pub struct CustomHeader {
     name: String,
     value: String,
+    /// The mailbox of the header `Sender`.
+    mailbox: Option<Mailbox>,
 }
 
 impl CustomHeader {
     /// Checks a header; fails if the name is reserved or invalid, or if the value could break the message.
     pub fn new(name: &str, value: &str) -> Result<Self, Error> {
-        check_name(name)?;
+        check_name(name, &[])?;
         check_value(name, value)?;
-        Ok(Self { name: name.to_owned(), value: value.trim_matches([' ', '\t']).to_owned() })
+        let is_sender = name.eq_ignore_ascii_case("sender");
+        let mailbox = is_sender.then(|| parse_mailbox(value)).transpose();
+        let mailbox = mailbox.map_err(|source| Error::Address { name: name.to_owned(), source })?;
+        Ok(Self { name: name.to_owned(), value: value.trim_matches([' ', '\t']).to_owned(), mailbox })
+    }
+
+    /// Returns the mailbox of the header `Sender`; `None` for any other header.
+    pub fn mailbox(&self) -> Option<&Mailbox> {
+        self.mailbox.as_ref()
     }
 
     /// Returns the header's name as the row wrote it.
@@ -67,25 +87,28 @@ impl CustomHeader {
 
 /// Parses a JSON object of names and values; a list of values repeats the header. Null values are left out.
 pub fn parse(json: &str) -> Result<Vec<CustomHeader>, Error> {
+    pairs(json, &[])?.iter().map(|(name, value)| CustomHeader::new(name, value)).collect()
+}
+
+/// Parses a JSON object into names and values. Only names are checked; `allowed` ones, in lower case, are not reserved.
+fn pairs(json: &str, allowed: &[&str]) -> Result<Vec<(String, String)>, Error> {
     use serde_json::Value;
     let object: serde_json::Map<String, Value> =
         serde_json::from_str(json).map_err(|error| Error::Json(error.to_string()))?;
     let mut found = Vec::with_capacity(object.len());
     for (name, value) in &object {
+        check_name(name, allowed)?;
         match value {
-            Value::Null => check_name(name)?,
-            Value::String(text) => found.push(CustomHeader::new(name, text)?),
-            Value::Number(number) => found.push(CustomHeader::new(name, &number.to_string())?),
+            Value::Null => {}
+            Value::String(text) => found.push((name.clone(), text.clone())),
+            Value::Number(number) => found.push((name.clone(), number.to_string())),
             Value::Array(values) => {
                 for value in values {
                     let text = value.as_str().ok_or_else(|| Error::Value(name.clone()))?;
-                    found.push(CustomHeader::new(name, text)?);
+                    found.push((name.clone(), text.to_owned()));
                 }
             }
-            Value::Bool(_) | Value::Object(_) => {
-                check_name(name)?;
-                return Err(Error::Value(name.clone()));
-            }
+            Value::Bool(_) | Value::Object(_) => return Err(Error::Value(name.clone())),
         }
         if found.len() > COUNT_LIMIT {
             return Err(Error::Many);
@@ -94,12 +117,13 @@ pub fn parse(json: &str) -> Result<Vec<CustomHeader>, Error> {
     Ok(found)
 }
 
-fn check_name(name: &str) -> Result<(), Error> {
+fn check_name(name: &str, allowed: &[&str]) -> Result<(), Error> {
     let printable = |byte: u8| (33..=126).contains(&byte) && byte != b':';
     if name.is_empty() || name.len() > NAME_LIMIT || !name.bytes().all(printable) {
         return Err(Error::Name(quote(name)));
     }
-    match reserved_advice(&name.to_ascii_lowercase()) {
+    let lower = name.to_ascii_lowercase();
+    match reserved_advice(&lower).filter(|_| !allowed.contains(&lower.as_str())) {
         Some(instead) => Err(Error::Reserved { name: name.to_owned(), instead }),
         None => Ok(()),
     }

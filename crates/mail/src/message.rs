@@ -63,7 +63,10 @@ impl MessageParts<'_> {
             builder = builder.header("Subject", checked_subject(subject)?);
         }
         for custom in self.headers {
-            builder = builder.header(custom.name(), unstructured(custom.value()));
+            builder = match custom.mailbox() {
+                Some(mailbox) => builder.header(custom.name(), builder_address(mailbox)),
+                None => builder.header(custom.name(), unstructured(custom.value())),
+            };
         }
         let mut message = Vec::new();
         builder.body(body).serialize(&mut message);
@@ -76,7 +79,8 @@ impl MessageParts<'_> {
     /// Whether an address in the headers needs SMTPUTF8.
     pub fn needs_utf8(&self) -> bool {
         let lists = [std::slice::from_ref(self.from), self.to, self.cc, self.reply_to];
-        lists.iter().copied().flatten().any(|mailbox| mailbox.address.needs_utf8())
+        let sender = self.headers.iter().filter_map(CustomHeader::mailbox);
+        lists.iter().copied().flatten().chain(sender).any(|mailbox| mailbox.address.needs_utf8())
     }
 }
 

@@ -100,33 +100,51 @@ pub const CLOCK: &str = "clock";
 pub const REACHED: &str = "history.reached";
 
 /// The message columns of one row, under the composer's field names (`to`, `headers.deal_id`, `event.section_id`).
+/// Clones share the values.
 #[derive(Debug, Clone, Default)]
 pub struct Fields {
     names: Arc<[String]>,
-    values: Vec<Value>,
+    values: Arc<[Value]>,
+    /// Fields that were computed from the others, which they override.
+    computed: Option<Arc<Fields>>,
 }
 
 impl Fields {
     /// Creates fields; `names` is shared by all rows of a statement.
     pub fn new(names: Arc<[String]>, values: Vec<Value>) -> Self {
         debug_assert_eq!(names.len(), values.len(), "one value per name");
-        Self { names, values }
+        Self { names, values: values.into(), computed: None }
+    }
+
+    /// Returns the fields with computed ones, which override fields of the same name.
+    #[must_use]
+    pub fn with_computed(&self, names: Arc<[String]>, values: Vec<Value>) -> Self {
+        Self { computed: Some(Arc::new(Self::new(names, values))), ..self.clone() }
     }
 
     /// Returns the value of a field; `Null` if the table has no such column.
     pub fn get(&self, name: &str) -> &Value {
         static NULL: Value = Value::Null;
+        if let Some(computed) = self.computed.as_ref().filter(|computed| computed.has(name)) {
+            return computed.get(name);
+        }
         self.names.iter().position(|known| known == name).map_or(&NULL, |index| &self.values[index])
     }
 
-    /// Whether the table has a column for this field.
+    /// Whether the table has a column for this field, or it is computed.
     pub fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known == name)
+        let computed = self.computed.as_ref().is_some_and(|computed| computed.has(name));
+        computed || self.names.iter().any(|known| known == name)
     }
 
-    /// Iterates over names and values, in the order of the statement.
+    /// Iterates over names and values: those of the statement in its order, then the computed ones.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.names.iter().map(String::as_str).zip(&self.values)
+        let computed = self.computed.as_deref().into_iter().flat_map(Self::own);
+        self.own().chain(computed)
+    }
+
+    fn own(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.names.iter().map(String::as_str).zip(self.values.iter())
     }
 }
 

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use postrider_contract::{FINGERPRINT, RESULTS};
-use postrider_mail::{Mailbox, MessageParts, attachment, header, message_id};
+use postrider_mail::{Mailbox, MessageParts, attachment, message_id};
 use postrider_seams::envelope::Recipient;
 use postrider_seams::row::Detail;
 use postrider_seams::{ClaimedRow, Content, Envelope, Fields, Mail, Value};
 
-use super::{Reason, Settings, bodies, fields};
+use super::{Reason, Settings, bodies, fields, headers};
 use crate::fingerprint::Fingerprint;
 use crate::recipients::{self, Recipients};
 
@@ -43,12 +43,15 @@ pub fn compose(settings: &Settings, row: &ClaimedRow, now: i64) -> Result<Compos
     let fields = row.fields.as_ref().ok_or(Reason::NotLoaded)?;
     let from = fields::mailbox(fields, "from")?.or_else(|| settings.from.clone()).ok_or(Reason::NoSender)?;
     let (to, cc) = (fields::mailboxes(fields, "to")?, fields::mailboxes(fields, "cc")?);
-    let (bcc, reply_to) = (fields::mailboxes(fields, "bcc")?, fields::mailboxes(fields, "reply_to")?);
+    let (bcc, mut reply_to) = (fields::mailboxes(fields, "bcc")?, fields::mailboxes(fields, "reply_to")?);
     let fingerprint = fingerprint(fields);
     let recipients = choose_recipients(fields, [&to, &cc, &bcc], settings.recipient_limit, &fingerprint)?;
 
     let bodies = bodies::read(settings, fields)?;
-    let headers = fields::json(fields, "headers")?.map(header::parse).transpose()?.unwrap_or_default();
+    let headers = headers::read(fields)?;
+    if reply_to.is_empty() {
+        reply_to.clone_from(&headers.reply_to);
+    }
     let attachments =
         fields::json(fields, "attachments")?.map(attachment::parse).transpose()?.unwrap_or_default();
     if bodies.text.is_none() && bodies.html.is_none() && attachments.is_empty() {
@@ -58,7 +61,9 @@ pub fn compose(settings: &Settings, row: &ClaimedRow, now: i64) -> Result<Compos
     let id = row.lease.id.to_string();
     let dedupe = fields::key(fields, "dedupe")?.map_or_else(|| id.clone(), Into::into);
     let domain = from.address.domain();
-    let message_id = message_id(&settings.name, &dedupe, settings.domain.as_deref().unwrap_or(domain));
+    let message_id = headers.message_id.unwrap_or_else(|| {
+        message_id(&settings.name, &dedupe, settings.domain.as_deref().unwrap_or(domain))
+    });
     let date = date(fields, now)?;
     let parts = MessageParts {
         from: &from,
@@ -68,7 +73,7 @@ pub fn compose(settings: &Settings, row: &ClaimedRow, now: i64) -> Result<Compos
         subject: bodies.subject.as_deref(),
         text: bodies.text.as_deref(),
         html: bodies.html.as_deref(),
-        headers: &headers,
+        headers: &headers.custom,
         attachments: &attachments,
         message_id: &message_id,
         date,
@@ -100,6 +105,8 @@ pub fn compose(settings: &Settings, row: &ClaimedRow, now: i64) -> Result<Compos
 fn fingerprint(row: &Fields) -> String {
     let mut fingerprint = Fingerprint::new();
     fingerprint.add_fields(row, &FINGERPRINT_FIELDS);
+    let headers = row.iter().map(|(field, _)| field).filter(|field| field.starts_with(headers::PREFIX));
+    fingerprint.add_fields(row, &headers.collect::<Vec<_>>());
     fingerprint.finish()
 }
 

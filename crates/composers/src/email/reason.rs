@@ -25,6 +25,8 @@ pub enum Reason {
     Json { field: &'static str, problem: String },
     #[error("headers: {0}")]
     Header(#[from] header::Error),
+    #[error("headers.{name}: not valid UTF-8 (first wrong byte at {at})")]
+    HeaderUtf8 { name: String, at: usize },
     #[error("attachments: {0}")]
     Attachment(#[from] attachment::Error),
     #[error("template: {0}")]

@@ -1,4 +1,4 @@
-//! Reads the row's HTTP headers, a JSON object. The transport sets `Host` and the signature; a row cannot replace them.
+//! Reads the row's HTTP headers: a JSON object, and one field each, which win. The transport sets `Host` and the signature; a row cannot replace them.
 
 use postrider_seams::Fields;
 use serde_json::Value;
@@ -12,6 +12,19 @@ const TRACEPARENT: &str = "traceparent";
 /// Returns the row's headers, and its trace context if the row has a column for it.
 pub fn from_row(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
     let mut headers = from_json(row)?;
+    for (field, value) in row.iter() {
+        let Some(name) = field.strip_prefix("headers.") else { continue };
+        let text = crate::text::scalar(value).map_err(|_| Reason::HeaderUtf8 { name: name.to_owned() })?;
+        if let Some(text) = text {
+            check(name, &text)?;
+            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            headers.push((name.to_owned(), text.into_owned()));
+        }
+    }
+    let size: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if size > SIZE_LIMIT {
+        return Err(Reason::HeadersLong { limit: SIZE_LIMIT });
+    }
     if let Some(parent) = fields::text(row, TRACEPARENT)?
         && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(TRACEPARENT))
     {
@@ -39,8 +52,7 @@ fn from_json(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
         check(&name, &value)?;
         headers.push((name, value));
     }
-    let size: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-    if size > SIZE_LIMIT { Err(Reason::HeadersLong { limit: SIZE_LIMIT }) } else { Ok(headers) }
+    Ok(headers)
 }
 
 /// Checks that HTTP can carry this header, and that it cannot inject another one (RFC 9110).

@@ -25,6 +25,8 @@ pub enum Reason {
     HeadersLong { limit: usize },
     #[error("headers: a name may contain only letters, digits and !#$%&'*+-.^_`|~")]
     HeaderName,
+    #[error("headers.{name}: not valid UTF-8")]
+    HeaderUtf8 { name: String },
     #[error("headers.{name}: the value contains a control character")]
     HeaderValue { name: String },
 }

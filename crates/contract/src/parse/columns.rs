@@ -1,11 +1,13 @@
-//! Parses `[table]`, `[columns]` and `[message]`, and resolves column names in the rest of the file.
+//! Parses `[table]` and `[columns]`, and resolves column names in the rest of the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use postrider_config::{Item, Node, TableReader, Value, suggestion};
 
 use crate::identifier::identifier;
-use crate::{Column, ColumnRole, Columns, MessageField, Table, TimeForm};
+use crate::{Column, ColumnRole, Columns, Table, TimeForm};
+
+use super::message::is_group;
 
 /// The column names of the file that layers have renamed.
 pub(crate) struct Names {
@@ -27,11 +29,16 @@ impl Names {
 
     /// Returns the column that a key or value mentions, under its name in this lane.
     pub fn column(&self, name: &str, item: &Item<'_>) -> String {
+        let name = self.renamed(name, item);
+        check(&name, item);
+        name
+    }
+
+    /// Returns the same without a check of the name.
+    pub fn renamed(&self, name: &str, item: &Item<'_>) -> String {
         let in_file = item.node.layer == 0;
         let renamed = self.renamed.get(name).filter(|_| in_file);
-        let name = renamed.map_or(name, String::as_str);
-        check(name, item);
-        name.to_owned()
+        renamed.map_or(name, String::as_str).to_owned()
     }
 
     /// Returns the same for a name that may end in `?`.
@@ -59,13 +66,23 @@ fn mapped(root: &Node) -> BTreeMap<String, String> {
     found
 }
 
+/// Whether this value of a message is not a column, although it has texts.
+fn is_computed(path: &str, key: &str, value: &Value) -> bool {
+    let in_message = path == "message" || path.starts_with("message.");
+    match value {
+        Value::Text(text) => in_message && text.contains('.'),
+        Value::Table(_) => in_message && (path != "message" || !is_group(key, value)),
+        _ => false,
+    }
+}
+
 fn collect(path: &str, node: &Node, found: &mut BTreeMap<String, String>) {
     match &node.value {
         Value::Text(text) => {
             found.insert(path.to_owned(), split(text).0.to_owned());
         }
         Value::Table(entries) => {
-            for entry in entries {
+            for entry in entries.iter().filter(|entry| !is_computed(path, &entry.key, &entry.node.value)) {
                 collect(&postrider_config::join(path, &entry.key), &entry.node, found);
             }
         }
@@ -142,17 +159,4 @@ pub(super) fn columns(reader: &TableReader<'_>) -> Columns {
         }
     }
     found
-}
-
-pub(super) fn message(reader: &TableReader<'_>) -> BTreeMap<String, MessageField> {
-    let Some(message) = reader.table("message") else { return BTreeMap::new() };
-    let field = |(key, item): (&str, Item<'_>)| {
-        if !item.is_table() {
-            return Some((key.to_owned(), MessageField::Column(column(&item)?)));
-        }
-        let inner = item.table()?;
-        let columns = inner.all().filter_map(|(key, item)| Some((key.to_owned(), column(&item)?))).collect();
-        Some((key.to_owned(), MessageField::Columns(columns)))
-    };
-    message.all().filter_map(field).collect()
 }

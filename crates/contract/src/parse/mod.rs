@@ -7,11 +7,13 @@ mod counts;
 mod effects;
 mod history;
 mod lane;
+mod message;
 mod moves;
 mod old_spelling;
 mod schedule;
 mod stages;
 mod states;
+mod template;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -73,7 +75,6 @@ fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
     let composer = reader.get("composer").and_then(|item| item.text());
     let table = columns::table(&reader);
     let columns = columns::columns(&reader);
-    let message = columns::message(&reader);
     let mut states = States::read(&reader, &names, &columns);
     let stages = stages::stages(&reader, &mut states, &columns, composer);
     let due = claim::due(&reader, &names, &columns);
@@ -88,6 +89,7 @@ fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
     let history = history::history(&reader, &effects, stages.as_deref().unwrap_or_default());
     let writes = effects::writes(&reader, &names);
     let joins = effects::joins(&reader, &names);
+    let message = message::message(&reader, &names, &joins);
     let counts = counts::counts(&reader, &states, &names, &columns);
     let (lane, metrics) = (lane::lane(&reader), lane::metrics(&reader));
     let settings = read_settings(&reader);

@@ -2,10 +2,11 @@
 //!
 //! `states`: no row is in two states. `moves`: the assignments of each move satisfy its target state. `values`: every
 //! value that a move writes is known at that time. `machine`: every state is reachable, none holds a row forever, and
-//! only operators leave final states. `roles`: each feature has the columns that it needs, and each fence changes with
+//! only operators leave final states. `message`: values that may be absent have a default. `roles`: each feature has the columns that it needs, and each fence changes with
 //! every claim.
 
 mod machine;
+mod message;
 mod moves;
 mod roles;
 mod states;
@@ -29,6 +30,7 @@ pub(crate) fn verify(contract: &Contract, report: &Report) {
     verifier.values();
     verifier.known_values();
     verifier.machine();
+    verifier.message();
 }
 
 impl Verifier<'_> {

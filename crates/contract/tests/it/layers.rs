@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_contract::{
-    ColumnRole, Condition, Contract, GroupMode, Layer, Literal, MessageField, OnError, Transition,
+    ColumnRole, Condition, Contract, GroupMode, Layer, Literal, MessageValue, OnError, Transition,
 };
 
 fn layer(text: &str) -> Layer {
@@ -30,7 +30,7 @@ fn g04_m10_camel_case_columns() {
     )
     .expect("valid");
     assert_eq!(contract.columns.get(ColumnRole::Attempts), Some("retryCount"));
-    assert!(matches!(&contract.message["to"], MessageField::Column(column) if column.name == "toAddresses"));
+    assert!(matches!(&contract.message["to"], MessageValue::Column(column) if column.name == "toAddresses"));
     let written: Vec<&str> = contract.writes.iter().map(|write| write.column.name.as_str()).collect();
     assert_eq!(written, ["recipientResults"; 3], "the write follows the field's column");
 }

@@ -6,6 +6,7 @@ mod decide;
 mod fuzz;
 mod graph;
 mod layers;
+mod message;
 mod mistakes;
 mod old_spelling;
 mod own_tables;

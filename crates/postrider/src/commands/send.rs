@@ -5,6 +5,7 @@ mod emails;
 use std::io::Read as _;
 
 use postrider_composers::webhook::check_header;
+use postrider_contract::MessageValue;
 use postrider_seams::Value;
 use postrider_seams::row::Detail;
 
@@ -135,7 +136,8 @@ fn detail<const N: usize>(fields: [(&str, Option<String>); N]) -> Detail {
 }
 
 fn has_columns(lane: &LaneSettings, fields: &Detail) -> Result<(), Failure> {
-    let unknown = |field: &&str| !lane.contract.message.contains_key(*field);
+    let message = &lane.contract.message;
+    let unknown = |field: &&str| !matches!(message.get(*field), Some(MessageValue::Column(_)));
     let missing: Vec<&str> = fields.keys().map(String::as_str).filter(unknown).collect();
     if missing.is_empty() {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use postrider_composers::{EmailComposer, MailJobComposer, RecordComposer, WebhookComposer, email, record};
+use postrider_composers::{ComputedFields, EmailComposer, MailJobComposer, RecordComposer, WebhookComposer, email, record};
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, LiveTemplates, Signer};
 use postrider_seams::Composer;
@@ -12,8 +12,13 @@ use crate::failure::Failure;
 use crate::settings::{LaneSettings, MailSettings, RecordSettings};
 
 impl Wiring {
-    /// Builds the composer of the lane's stage; an error if its settings are invalid.
+    /// Builds the composer of the lane's stage, with the contract's computed message values; an error if its settings are
+    /// invalid.
     pub fn composer(&self, lane: &LaneSettings) -> Result<Arc<dyn Composer>, Failure> {
+        Ok(ComputedFields::wrap(&lane.contract, self.stage_composer(lane)?))
+    }
+
+    fn stage_composer(&self, lane: &LaneSettings) -> Result<Arc<dyn Composer>, Failure> {
         let name = &lane.contract.stages[lane.stage].composer;
         let kind = ComposerKind::of(name).map_err(Failure::Misuse)?;
         match kind {

@@ -1,6 +1,6 @@
 //! Columns of a row with secrets masked.
 
-use postrider_contract::Contract;
+use postrider_contract::{Contract, SOURCE};
 pub use postrider_hub::mask::{MASK, is_secret};
 use postrider_seams::inspect::RowView;
 use serde::Serialize;
@@ -23,7 +23,9 @@ pub struct NameValue {
 /// Returns every column of a row; in headers, values that may be credentials are masked.
 pub fn columns(contract: &Contract, row: &RowView) -> Vec<NameValue> {
     let fields = contract.message_columns();
-    let is_headers = |name: &str| fields.iter().any(|(field, column)| field == "headers" && column == name);
+    // Headers may be members of a column from which fields are computed.
+    let has_headers = |field: &str| field == "headers" || field.starts_with(SOURCE);
+    let is_headers = |name: &str| fields.iter().any(|(field, column)| has_headers(field) && column == name);
     let shown = |(name, value): &(String, Option<String>)| {
         let value =
             value.as_deref().map(|text| if is_headers(name) { masked(text) } else { text.to_owned() });

@@ -19,7 +19,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Column, ColumnRole, Contract, MessageField};
+use postrider_contract::{Column, ColumnRole, Contract};
 
 use crate::render::ident;
 use crate::{Dialect, Error, Shape, ShapeColumn};
@@ -163,12 +163,7 @@ pub(crate) fn known_columns(contract: &Contract) -> Vec<String> {
     }
     contract.claim.filter.iter().for_each(|(column, _)| add(column));
     contract.claim.fair.iter().for_each(|fair| add(&fair.name));
-    for field in contract.message.values() {
-        match field {
-            MessageField::Column(column) => add(&column.name),
-            MessageField::Columns(columns) => columns.values().for_each(|column| add(&column.name)),
-        }
-    }
+    contract.message_columns().iter().for_each(|(_, column)| add(column));
     if let Some(group) = &contract.group {
         add(&group.by);
         group.sequence.iter().for_each(&mut add);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use postrider_contract::{ColumnRole, Contract, MessageField, RESULTS, Stage, Transition};
+use postrider_contract::{ColumnRole, Contract, MessageValue, RESULTS, Stage, Transition};
 use postrider_seams::row::Value;
 
 use crate::begin::Crashed;
@@ -103,7 +103,7 @@ impl OpenTable {
 
     /// Returns the longest recipient results that the contract's column holds, in bytes; `None` if any length fits.
     pub fn recipients_limit(&self, dialect: Dialect) -> Option<usize> {
-        let MessageField::Column(column) = self.contract.message.get(RESULTS)? else { return None };
+        let MessageValue::Column(column) = self.contract.message.get(RESULTS)? else { return None };
         text_column::length(dialect, self.shape.column(&column.name)?)
     }
 

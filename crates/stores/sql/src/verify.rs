@@ -9,7 +9,7 @@ mod unknown_states;
 mod writable;
 
 use postrider_contract::{
-    ColumnRole, Columns, GroupMode, LeaseBy, MessageField, OnError, RESULTS, Transition,
+    ColumnRole, Columns, GroupMode, LeaseBy, MessageValue, OnError, RESULTS, Transition,
 };
 use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 
@@ -221,7 +221,7 @@ impl OpenTable {
     /// The column that the contract reads the results from.
     fn results_column(&self) -> &str {
         match self.contract.message.get(RESULTS) {
-            Some(MessageField::Column(column)) => column.name.as_str(),
+            Some(MessageValue::Column(column)) => column.name.as_str(),
             _ => "COLUMN",
         }
     }
