@@ -87,6 +87,11 @@ impl Contract {
         self.assign_writes(step, &mut list);
         self.assign_published_at(step, &mut list);
         self.assign_version(step, &mut list);
+        if self.deletes(step) {
+            // Nothing is written; the counter is what effects see as `$attempts`.
+            let attempts = self.column(ColumnRole::Attempts);
+            list.0.retain(|one| Some(one.column.as_str()) == attempts);
+        }
         list.0
     }
 

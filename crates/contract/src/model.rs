@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::{LaneDefaults, Transition};
+use crate::{LaneDefaults, Move, Transition};
 
 mod message_value;
 mod metric;
@@ -109,6 +109,8 @@ pub struct State {
     pub name: String,
     /// Conditions that must all hold. The one on the status column comes first.
     pub conditions: Vec<(String, Condition)>,
+    /// Whether a move to it deletes the row, so that no row is ever in it.
+    pub deletes: bool,
 }
 
 /// A condition on one column. `Null` and `Never` with `false` are the negations.
@@ -145,6 +147,8 @@ pub struct Stage {
     pub rejected: StateId,
     pub skipped: StateId,
     pub uncertain: Uncertain,
+    /// Whether failed rows may be deleted.
+    pub delete_failed: bool,
     /// The stage may have no transport; its ready state is then final.
     pub optional: bool,
     pub attempts: AttemptsRule,
@@ -182,6 +186,11 @@ impl Contract {
     /// Returns the stage of that name, if there is one.
     pub fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.name == name)
+    }
+
+    /// Whether this move deletes its rows.
+    pub fn deletes(&self, step: &Move<'_>) -> bool {
+        step.to.is_some_and(|to| self.state(to).deletes)
     }
 
     /// Whether claims share capacity: by pool limits or by a fair queue.

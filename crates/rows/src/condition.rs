@@ -54,7 +54,8 @@ pub fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
         .states
         .iter()
         .position(|state| {
-            state.conditions.iter().all(|(column, condition)| satisfies(column_value(row, column), condition))
+            !state.deletes
+                && state.conditions.iter().all(|(column, condition)| satisfies(column_value(row, column), condition))
         })
         .map(StateId)
 }

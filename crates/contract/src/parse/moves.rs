@@ -107,7 +107,7 @@ pub(super) fn operator(
     let stages = stages.unwrap_or_default();
     let requeue = match reader.table("requeue") {
         Some(reader) => requeue(&reader, states, stages),
-        None => default_requeue(stages),
+        None => default_requeue(states, stages),
     };
     OperatorMoves { cancel, requeue, complete }
 }
@@ -129,7 +129,7 @@ fn requeue(reader: &TableReader<'_>, states: &mut States, stages: &[Stage]) -> O
     match (from, to) {
         (_, Some(None)) => return None,
         (None, to) => {
-            for (from, ready) in default_requeue(stages)?.moves {
+            for (from, ready) in default_requeue(states, stages)?.moves {
                 moves.push((from, to.flatten().unwrap_or(ready)));
             }
         }
@@ -159,10 +159,10 @@ fn ready_of(from: StateId, stages: &[Stage]) -> Option<StateId> {
 }
 
 /// Returns the default requeue: from every failed state that no stage continues from, back to its stage's ready state.
-fn default_requeue(stages: &[Stage]) -> Option<OperatorMove> {
+fn default_requeue(states: &States, stages: &[Stage]) -> Option<OperatorMove> {
     let mut moves: Vec<(StateId, StateId)> = Vec::new();
     for stage in stages {
-        for from in [stage.dead, stage.rejected] {
+        for from in [stage.dead, stage.rejected].into_iter().filter(|from| !states.list[from.0].deletes) {
             let continues = stages.iter().any(|other| other.ready.contains(&from));
             if let (false, false, Some(to)) =
                 (continues, moves.iter().any(|(known, _)| *known == from), stage.ready.first())

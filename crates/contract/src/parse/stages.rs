@@ -65,18 +65,20 @@ fn stage(reader: &TableReader<'_>, states: &mut States, columns: &Columns, top: 
                 states.intern(&item).map(ClaimedState::State)
             }
         });
+    let mut end = |key, remedy| reader.required(key, remedy).and_then(|item: Item<'_>| states.end(&item));
+    let delivered = end("delivered", "write delivered = \"STATE\": the state after success");
+    let dead = end("dead", "write dead = \"STATE\": the state of rows that have no attempts left");
     let mut state =
         |key, remedy| reader.required(key, remedy).and_then(|item: Item<'_>| states.intern(&item));
-    let delivered = state("delivered", "write delivered = \"STATE\": the state after success");
-    let dead = state("dead", "write dead = \"STATE\": the state of rows that have no attempts left");
     let retryable =
         state("retryable", "write retryable = \"STATE\": the state of rows that wait for another attempt");
     let lease = RawLease::read(reader.table("lease")).over(&top.lease, columns);
     let retry_rule = RawRetry::read(reader.table("retry")).over(&top.retry, reader, lease.duration);
-    let mut optional = |key| reader.get(key).and_then(|item| states.intern(&item));
-    let untried = optional("untried");
-    let rejected = optional("rejected").or(dead);
-    let skipped = optional("skipped").or(rejected);
+    let untried = reader.get("untried").and_then(|item| states.intern(&item));
+    let mut end = |key| reader.get(key).and_then(|item| states.end(&item));
+    let rejected = end("rejected").or(dead);
+    let skipped = end("skipped").or(rejected);
+    let delete_failed = delete_failed(reader, states, [("dead", dead), ("rejected", rejected)]);
     let uncertain = reader.get("uncertain").and_then(|item| {
         item.choice(&[
             ("retry", Uncertain::Retry),
@@ -99,11 +101,37 @@ fn stage(reader: &TableReader<'_>, states: &mut States, columns: &Columns, top: 
         rejected: rejected?,
         skipped: skipped?,
         uncertain: uncertain.unwrap_or(Uncertain::Retry),
+        delete_failed,
         optional: may_lack,
         attempts,
         retry_rule,
         lease,
     })
+}
+
+/// Reads `delete_failed`, without which failed rows cannot be deleted.
+fn delete_failed(
+    reader: &TableReader<'_>,
+    states: &States,
+    ends: [(&'static str, Option<StateId>); 2],
+) -> bool {
+    let item = reader.get("delete_failed");
+    let allowed = item.as_ref().and_then(Item::boolean).unwrap_or(false);
+    let deletes = |end: Option<StateId>| end.is_some_and(|end| states.list[end.0].deletes);
+    let deleting = ends.into_iter().find(|(_, end)| deletes(*end));
+    match (item, deleting) {
+        (Some(item), None) if allowed => item.mistake(
+            "has no effect: neither `dead` nor `rejected` is \"delete\"",
+            "remove it, or write dead = \"delete\"",
+        ),
+        (_, Some((key, _))) if !allowed => {
+            let what = "\"delete\" would delete failed rows without a trace";
+            let remedy = "name a state and give it a [retention], or add delete_failed = true to the stage";
+            reader.report.add_for_key(&reader.key(key), what, remedy);
+        }
+        _ => {}
+    }
+    allowed
 }
 
 fn composer(reader: &TableReader<'_>, top: &Top<'_>) -> Option<String> {

@@ -7,6 +7,14 @@ use crate::{ColumnRole, Columns, Condition, Literal, State, StateId};
 use super::columns::Names;
 use super::values::literal;
 
+/// The word for a move that deletes the row.
+pub(super) const DELETE: &str = "delete";
+
+fn refuse_delete(item: &Item<'_>) {
+    let what = "\"delete\" is no state: only `delivered`, `dead`, `rejected` and `skipped` of a stage can be \"delete\"";
+    item.mistake(what, "name a state; [retention] deletes rows after a time");
+}
+
 /// The states found so far. A name that is not in `[states]` means that text in the status column.
 pub(crate) struct States {
     status: Option<String>,
@@ -20,6 +28,9 @@ impl States {
             Self { status: columns.get(ColumnRole::Status).map(str::to_owned), list: Vec::new() };
         if let Some(described) = reader.table("states") {
             for (name, item) in described.all() {
+                if name == DELETE {
+                    item.mistake("is reserved: it deletes the row", "choose another name for the state");
+                }
                 states.describe(name, &item, names);
             }
         }
@@ -42,7 +53,7 @@ impl States {
                 (_, None) => Vec::new(),
             }
         };
-        self.list.push(State { name: name.to_owned(), conditions });
+        self.list.push(State { name: name.to_owned(), conditions, deletes: false });
     }
 
     fn conditions(&self, reader: &TableReader<'_>, names: &Names) -> Vec<(String, Condition)> {
@@ -62,9 +73,24 @@ impl States {
         found
     }
 
+    /// Returns the state in which a stage ends: of that name, or the deletion of the row.
+    pub fn end(&mut self, item: &Item<'_>) -> Option<StateId> {
+        if !item.is(DELETE) {
+            return self.intern(item);
+        }
+        if self.find(DELETE).is_none() {
+            self.list.push(State { name: DELETE.to_owned(), conditions: Vec::new(), deletes: true });
+        }
+        self.find(DELETE)
+    }
+
     /// Returns the state of that name; defines it if it is new.
     pub fn intern(&mut self, item: &Item<'_>) -> Option<StateId> {
         let name = item.text()?;
+        if name == DELETE {
+            refuse_delete(item);
+            return None;
+        }
         if let Some(id) = self.find(name) {
             return Some(id);
         }
@@ -80,7 +106,7 @@ impl States {
             return None;
         }
         let conditions = vec![(status.clone(), Condition::Is(Literal::Text(name.to_owned())))];
-        self.list.push(State { name: name.to_owned(), conditions });
+        self.list.push(State { name: name.to_owned(), conditions, deletes: false });
         Some(StateId(self.list.len() - 1))
     }
 
@@ -92,6 +118,10 @@ impl States {
 
     /// Returns the state called `name`; reports a mistake at `item` if it is not defined.
     pub fn known_name(&self, name: &str, item: &Item<'_>) -> Option<StateId> {
+        if name == DELETE {
+            refuse_delete(item);
+            return None;
+        }
         let found = self.find(name);
         if found.is_none() {
             let remedy = suggestion(name, self.list.iter().map(|state| state.name.as_str()));

@@ -2,9 +2,11 @@
 //!
 //! `states`: no row is in two states. `moves`: the assignments of each move satisfy its target state. `values`: every
 //! value that a move writes is known at that time. `machine`: every state is reachable, none holds a row forever, and
-//! only operators leave final states. `message`: values that may be absent have a default. `roles`: each feature has the columns that it needs, and each fence changes with
+//! only operators leave final states. `deletion`: nothing is
+//! written to a row that a move deletes. `message`: values that may be absent have a default. `roles`: each feature has the columns that it needs, and each fence changes with
 //! every claim.
 
+mod deletion;
 mod machine;
 mod message;
 mod moves;
@@ -30,6 +32,7 @@ pub(crate) fn verify(contract: &Contract, report: &Report) {
     verifier.values();
     verifier.known_values();
     verifier.machine();
+    verifier.deletion();
     verifier.message();
 }
 

@@ -7,8 +7,9 @@ use super::Verifier;
 impl Verifier<'_> {
     pub(super) fn states(&self) {
         let states = &self.contract.states;
-        for (index, state) in states.iter().enumerate() {
-            for other in states[..index].iter().filter(|other| overlap(state, other)) {
+        for (index, state) in states.iter().enumerate().filter(|(_, state)| !state.deletes) {
+            let others = states[..index].iter().filter(|other| !other.deletes);
+            for other in others.filter(|other| overlap(state, other)) {
                 let key = self.key_of(crate::StateId(index));
                 let what = format!("a row can be in `{}` and in `{}` at once", other.name, state.name);
                 self.report.add_for_key(&key, what, "give the two states different values in a column");

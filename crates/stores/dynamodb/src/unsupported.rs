@@ -19,6 +19,7 @@ pub fn unsupported_keys(contract: &Contract) -> Vec<(&'static str, &'static str)
         ("claim.fair", contract.claim.fair.is_some()),
         ("group", contract.group.is_some()),
         ("join", !contract.joins.is_empty()),
+        ("stage", contract.states.iter().any(|state| state.deletes)),
         ("tally", !contract.counts.is_empty()),
         ("pool", contract.pool.is_some()),
         ("lease.fence", contract.stages.iter().any(|stage| !stage.lease.fence.iter().all(is_fence))),
@@ -43,6 +44,7 @@ fn reason(key: &str) -> &'static str {
         }
         "claim.fair" => "is not possible on DynamoDB, which claims the oldest change first",
         "group" | "join" => "is not possible on DynamoDB, which can't claim by it",
+        "stage" => "cannot end with \"delete\" on DynamoDB, which records each state",
         "tally" => "is not possible on DynamoDB, which counts nothing",
         "pool" => "is not possible on DynamoDB, which has no pool limits",
         "lease.fence" => "cannot be set on DynamoDB, where the fence is the time of the last move",
@@ -80,7 +82,8 @@ mod tests {
             unsupported(|contract| contract.stages[0].lease.fence = vec![ColumnRole::ClaimedAt]),
             [""; 0]
         );
-        let changes: [(&str, Change); 6] = [
+        let changes: [(&str, Change); 7] = [
+            ("stage", |contract| contract.states[0].deletes = true),
             ("claim.order", |contract| contract.claim.order[0].descending = true),
             ("claim.order", |contract| contract.claim.order[0].role = ColumnRole::Created),
             ("claim.fair", |contract| {

@@ -17,6 +17,11 @@ pub(crate) fn apply_move(
     let mut tsid = table.next_tsid;
     let after = apply_transition(contract, step, &before, input, &mut tsid);
     table.next_tsid = tsid;
+    if contract.deletes(step) {
+        effects(contract, step, &before, &after, input, table);
+        table.delete(contract, id);
+        return;
+    }
     let state = state_of(contract, &after);
     debug_assert!(
         step.to.is_none() || state == step.to || (state.is_some() && state == step.stage.untried),

@@ -1,6 +1,7 @@
 //! Runs settle and extend: moves guarded by the fence, one script per group.
 
 pub(crate) mod batches;
+pub(crate) mod deletion;
 pub(crate) mod params;
 pub(crate) mod recipients;
 pub(crate) mod statements;

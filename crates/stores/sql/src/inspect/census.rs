@@ -39,6 +39,7 @@ impl Table<'_> {
     /// Returns the count of each state, by name.
     pub fn census(&self) -> Vec<(String, CountRows)> {
         let states = (0..self.contract.states.len()).map(StateId);
+        let states = states.filter(|state| !self.contract.state(*state).deletes);
         let name = |state: StateId| self.contract.state(state).name.clone();
         states.map(|state| (name(state), CountRows { script: self.one(&self.count_of(state)) })).collect()
     }

@@ -25,7 +25,11 @@ const LISTED_TRIES: u32 = 64;
 impl Table<'_> {
     /// Returns the condition that the row is in the state.
     pub fn in_state(&self, id: StateId, lookup: Lookup) -> String {
-        let conditions = &self.contract.state(id).conditions;
+        let state = self.contract.state(id);
+        if state.deletes {
+            return "1 = 0".to_owned();
+        }
+        let conditions = &state.conditions;
         let parts: Vec<String> =
             conditions.iter().map(|(column, condition)| self.condition(column, condition, lookup)).collect();
         parts.join(" AND ")

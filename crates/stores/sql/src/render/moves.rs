@@ -163,6 +163,15 @@ impl Table<'_> {
         let builder = StepBuilder::new(self, source.clone());
         let picking = self.picking(&builder, writes, pick);
         let lock = if pick.names_rows() { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
+        if self.contract.deletes(&writes.step) {
+            let effects = builder.effect_parts(transitions, writes);
+            let (id, name) = (self.id(), self.name());
+            // The rows are locked by a subquery, because a DELETE that returns them can be the only CTE that the effects read.
+            let delete = format!(
+                "DELETE FROM {name} AS t\nWHERE {id} = ANY (ARRAY(SELECT {id}\n{picking}\n{lock}))"
+            );
+            return self.postgres_deleted(builder, &delete, &effects);
+        }
         let sets = builder.set_list(writes);
         let effects = builder.effect_parts(transitions, writes);
         let key = self.key();
@@ -188,6 +197,9 @@ impl Table<'_> {
         let mut steps = vec![self.mysql_search(writes, pick)];
         if let Pick::Some { conditions, .. } | Pick::Front { conditions } = pick {
             steps.push(self.mysql_lock_held(writes, conditions));
+        }
+        if self.contract.deletes(&writes.step) {
+            return self.deleted_after(steps, transitions, writes, source);
         }
         let builder = StepBuilder::new(self, source.clone());
         let sets = builder.set_list(writes);
@@ -231,6 +243,11 @@ impl Table<'_> {
     ) -> Script {
         let builder = StepBuilder::new(self, source.clone());
         let picking = self.picking(&builder, writes, pick);
+        if self.contract.deletes(&writes.step) {
+            let text = format!("SELECT {}\n{picking}", self.key());
+            let first = builder.finish(&text, Yields::Keys);
+            return self.deleted_after(vec![first], transitions, writes, source);
+        }
         let sets = builder.set_list(writes);
         let text = format!(
             "UPDATE {} AS t SET {sets}\nWHERE {} IN (\nSELECT {}\n{picking})\nRETURNING {}",

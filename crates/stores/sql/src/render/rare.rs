@@ -45,7 +45,8 @@ impl<'a> Table<'a> {
     /// Whether few rows are in this state: no lane claims, holds or delivers them.
     fn is_rare(&self, state: StateId) -> bool {
         let delivered = self.contract.stages.iter().any(|stage| stage.delivered == state);
-        !(delivered || self.contract.is_ready(state) || self.contract.is_claimed(state))
+        let deletes = self.contract.state(state).deletes;
+        !(delivered || deletes || self.contract.is_ready(state) || self.contract.is_claimed(state))
     }
 
     fn rare_states(&self) -> Vec<StateId> {

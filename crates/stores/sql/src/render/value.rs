@@ -183,7 +183,9 @@ impl StepBuilder<'_> {
         let Some(column) = self.table.contract.column(ColumnRole::Attempts) else { return null() };
         let counted = writes.set_of(column) == Some(&Set::Increment);
         let attempts = self.table.attempts().unwrap_or_else(null);
-        if counted && !target.effect { format!("{attempts} + 1") } else { attempts }
+        // An effect reads the row after the move, or a deleted row as it was.
+        let is_counted = target.effect && !self.table.contract.deletes(&writes.step);
+        if counted && !is_counted { format!("{attempts} + 1") } else { attempts }
     }
 
     /// The claim time; a move that clears the column reads it from the fence.

@@ -48,13 +48,14 @@ impl Table<'_> {
         let transitions = [transition];
         let each = self.guarded(&writes, &transitions, &Source::Each);
         // A new id per row cannot be shared by all rows.
+        let deletes = self.contract.deletes(&writes.step);
         let fresh = each.steps.iter().flat_map(|step| &step.params).any(|bind| match bind {
             Param::Array(field) => *field == Field::Tsid,
             Param::Rows(fields) => fields.contains(&Field::Tsid),
             _ => false,
         });
         let uniform = (!fresh).then(|| self.guarded(&writes, &transitions, &Source::Uniform));
-        let remembering = self.remembering(transition, &each);
+        let remembering = if deletes { None } else { self.remembering(transition, &each) };
         let typed = |script| SettleRows { script };
         Settle { uniform: uniform.map(typed), each: typed(each), remembering: remembering.map(typed) }
     }
@@ -87,6 +88,9 @@ impl Table<'_> {
     }
 
     fn guarded(&self, writes: &Writes<'_>, transitions: &[Transition], source: &Source) -> Script {
+        if self.contract.deletes(&writes.step) {
+            return self.guarded_delete(writes, transitions, source);
+        }
         match self.dialect {
             Dialect::Postgres => Script { steps: vec![self.postgres_guarded(writes, transitions, source)] },
             Dialect::Mysql => {
@@ -148,7 +152,7 @@ impl Table<'_> {
     }
 
     /// Locks the rows that pass the fence, driven by the caller's keys and in their order.
-    fn mysql_lock(&self, writes: &Writes<'_>, source: &Source) -> Step {
+    pub(super) fn mysql_lock(&self, writes: &Writes<'_>, source: &Source) -> Step {
         let builder = StepBuilder::new(self, source.clone());
         let guard = self.guard(&builder, writes);
         let from = match source {

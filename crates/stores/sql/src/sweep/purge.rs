@@ -73,7 +73,7 @@ impl Table<'_> {
     }
 
     /// Deletes the related rows of the rows that were deleted.
-    fn purge_with(&self, table: &str, column: &str) -> Step {
+    pub fn purge_with(&self, table: &str, column: &str) -> Step {
         let builder = StepBuilder::plain(self);
         let among = builder.among(&self.quote(column), Param::Held);
         let text = format!("DELETE FROM {}\nWHERE {among}", self.dialect.quoted_path(table));
