@@ -12,9 +12,9 @@ use postrider_seams::{ClaimedRow, Composer, Envelope, Failure, Fields, Outcome, 
 
 mod reason;
 mod sources;
-mod texts;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 pub use reason::Reason;
 use sources::RowSources;

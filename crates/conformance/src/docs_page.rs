@@ -18,7 +18,8 @@ pass: rows are aged instead. Stores: memory, PostgreSQL, MariaDB, SQLite, and Dy
 for the contract that has a layout there.
 
 The laws of groups also hold for lanes that override what a failure does to later rows: `outbox` with
-`group.on_error` set to `block` and to `next`, `dispatch_jobs` with `wait`.
+`group.on_error` set to `block` and to `next`, `dispatch_jobs` with `wait`. All laws also hold for an `outbox` that
+deletes delivered rows (`delivered = \"delete\"`), on the SQL stores and in memory.
 
 `all`: holds on all of them. `SQL`: on the three SQL stores and in memory. Names: holds only on these. `—`: does not
 apply to this contract (the reasons are below).

@@ -81,7 +81,7 @@ pub(crate) fn state_of(subject: &Subject, row: &Row) -> Option<StateId> {
         }
     };
     let states = &subject.contract.states;
-    states.iter().position(|state| state.conditions.iter().all(holds)).map(StateId)
+    states.iter().position(|state| !state.deletes && state.conditions.iter().all(holds)).map(StateId)
 }
 
 fn put_role(row: &mut Row, subject: &Subject, role: ColumnRole, cell: Cell) {

@@ -22,6 +22,8 @@ pub struct Subject {
     pub stage: usize,
     /// The lane's `group.on_error`, if it overrides the contract's.
     pub on_error: Option<&'static str>,
+    /// Whether delivered rows are deleted, other than in the built-in contract.
+    pub deletes: bool,
 }
 
 impl Subject {
@@ -34,6 +36,7 @@ impl Subject {
                     contract: contract.clone(),
                     stage,
                     on_error: None,
+                    deletes: false,
                 })
             })
             .collect()
@@ -45,9 +48,21 @@ impl Subject {
             let text = format!("[group]\non_error = {on_error:?}");
             let table = toml::from_str(&text).expect("it is TOML");
             let contract = parse(name, &[Layer::new("settings", "lanes.varied", table)]);
-            Self { contract, stage: 0, on_error: Some(on_error) }
+            Self { contract, stage: 0, on_error: Some(on_error), deletes: false }
         };
         vec![vary("outbox", "block"), vary("outbox", "next"), vary("dispatch_jobs", "wait")]
+    }
+
+    /// Returns the `outbox` that deletes delivered rows, for every law.
+    pub fn deleting() -> Self {
+        let text = Contract::builtin("outbox").expect("its name is from the list");
+        let changes = [("delivered = \"DELIVERED\"", "delivered = \"delete\""), ("\nDELIVERED = \"7d\"", "")];
+        let text = changes.iter().fold(text.to_owned(), |text, (from, to)| {
+            assert!(text.contains(from), "the contract has {from}");
+            text.replace(from, to)
+        });
+        let contract = Contract::parse("outbox.toml", &text).unwrap_or_else(|problems| panic!("{problems}"));
+        Self { contract, stage: 0, on_error: None, deletes: true }
     }
 
     /// Returns the stage as this store runs it; `None` if it cannot: DynamoDB has the layout of one contract only.
@@ -60,7 +75,10 @@ impl Subject {
 
     /// Returns the name in tests: `mail_outbox::dispatch`.
     pub fn name(&self) -> String {
-        let name = format!("{}::{}", self.contract.name, self.stage().name);
+        let mut name = format!("{}::{}", self.contract.name, self.stage().name);
+        if self.deletes {
+            name.push_str("::delete");
+        }
         self.on_error.map_or_else(|| name.clone(), |on_error| format!("{name}::{on_error}"))
     }
 
@@ -77,6 +95,21 @@ impl Subject {
     /// Whether the contract has a column of `role`.
     pub fn has(&self, role: ColumnRole) -> bool {
         self.column(role).is_some()
+    }
+
+    /// Returns the states in which rows can be.
+    pub fn states(&self) -> impl Iterator<Item = StateId> {
+        let states = self.contract.states.iter().enumerate();
+        states
+            .filter(|(_, state)| !state.deletes)
+            .map(|(index, _)| StateId(index))
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// Returns a state that no lane leaves: the delivered one, unless such rows are deleted.
+    pub fn finished(&self) -> StateId {
+        if self.deletes { self.stage().dead } else { self.stage().delivered }
     }
 
     /// Returns the state in which the tests' rows start.

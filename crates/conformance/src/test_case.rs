@@ -67,9 +67,10 @@ impl TestCase {
         (id, worker.claim_one().await)
     }
 
-    /// Reads a row; panics if it does not exist.
+    /// Reads a row; panics if it does not exist. A row that was deleted by a delivery is empty.
     pub async fn row(&self, id: &Cell) -> Row {
-        self.find(id).await.unwrap_or_else(|| panic!("row {id:?} is gone"))
+        let missing = || if self.subject.deletes { Row::new() } else { panic!("row {id:?} is gone") };
+        self.find(id).await.unwrap_or_else(missing)
     }
 
     /// Reads a row; `None` if it does not exist.
@@ -86,6 +87,9 @@ impl TestCase {
     /// Reads the state of a row; panics if it is in none.
     pub async fn state(&self, id: &Cell) -> StateId {
         let row = self.row(id).await;
+        if row.is_empty() {
+            return self.subject.stage().delivered;
+        }
         row::state_of(&self.subject, &row).unwrap_or_else(|| panic!("a row in no state: {row:?}"))
     }
 
@@ -128,9 +132,11 @@ impl TestCase {
         self.table.update(id, &moved).await;
     }
 
-    /// Moves a row to the delivered state, so that it does not interfere with later rows.
+    /// Moves a row to a finished state, so that it does not interfere with later rows.
     pub async fn finish_by_hand(&self, id: &Cell) {
-        self.move_by_hand(id, self.subject.stage().delivered).await;
+        if self.find(id).await.is_some() {
+            self.move_by_hand(id, self.subject.finished()).await;
+        }
     }
 
     /// Ages a row as if `by` had passed: all its times move into the past.

@@ -55,7 +55,10 @@ pub fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
         .iter()
         .position(|state| {
             !state.deletes
-                && state.conditions.iter().all(|(column, condition)| satisfies(column_value(row, column), condition))
+                && state
+                    .conditions
+                    .iter()
+                    .all(|(column, condition)| satisfies(column_value(row, column), condition))
         })
         .map(StateId)
 }

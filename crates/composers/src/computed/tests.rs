@@ -23,8 +23,9 @@ const TABLE: &str = "[table]\nname = \"t\"\nid = \"id\"\n[columns]\nstatus = \"s
     [[join]]\nas = \"customer\"\ntable = \"customers\"\non = { id = \"row.customer\" }\ncolumns = [\"name\", \"meta\"]\n";
 
 fn contract(composer: &str, message: &str) -> Contract {
-    let text =
-        format!("contract = \"t\"\nversion = \"1.0\"\ncomposer = \"{composer}\"\n{TABLE}[message]\n{message}");
+    let text = format!(
+        "contract = \"t\"\nversion = \"1.0\"\ncomposer = \"{composer}\"\n{TABLE}[message]\n{message}"
+    );
     Contract::parse("t.toml", &text).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
@@ -142,7 +143,8 @@ async fn a_map_chooses_by_value() {
 
 #[tokio::test]
 async fn members_of_json_keep_their_bytes_and_types() {
-    let body = r#" {"to": {"topic": "t1"}, "data":{"b": 1.50, "a": [2]}, "meta": {"x": "1", "n": 2, "no": null}} "#;
+    let body =
+        r#" {"to": {"topic": "t1"}, "data":{"b": 1.50, "a": [2]}, "meta": {"x": "1", "n": 2, "no": null}} "#;
     let message = "topic = \"body.to.topic\"\npayload = \"body.data\"\nkey = { json = \"body\", member = \"a.b\" }\n\
         headers = { \"*\" = \"body.meta\", x = { text = \"{body.meta.n}!\" }, who = \"customer.name\" }\n";
     let columns = [("body", text(body)), ("customer.name", text("Ann"))];
@@ -150,8 +152,12 @@ async fn members_of_json_keep_their_bytes_and_types() {
     assert_eq!(found.topic, "t1");
     assert_eq!(&found.payload[..], br#"{"b": 1.50, "a": [2]}"#);
     assert_eq!(found.key, None, "the name of a member may have dots");
-    let header = |name: &str| found.headers.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..]);
-    assert_eq!((header("x"), header("n"), header("who"), header("no")), (Some("2!"), Some("2"), Some("Ann"), None));
+    let header =
+        |name: &str| found.headers.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..]);
+    assert_eq!(
+        (header("x"), header("n"), header("who"), header("no")),
+        (Some("2!"), Some("2"), Some("Ann"), None)
+    );
 
     let dotted = [("body", text(r#"{"a.b": "k", "to": {"topic": "t"}, "data": 1, "meta": {"n": 1}}"#))];
     assert_eq!(record(message, &dotted).await.unwrap().key.as_deref(), Some("k"));
@@ -202,7 +208,12 @@ async fn webhooks_check_computed_urls_and_headers() {
 }
 
 fn contract_with_header(column: &str) -> Contract {
-    contract("webhook", &format!("url = {{ text = \"https://x.example\" }}\nheaders = {{ X-A = {{ text = \"{{{column}}}\" }} }}\n"))
+    contract(
+        "webhook",
+        &format!(
+            "url = {{ text = \"https://x.example\" }}\nheaders = {{ X-A = {{ text = \"{{{column}}}\" }} }}\n"
+        ),
+    )
 }
 
 #[tokio::test]

@@ -15,8 +15,7 @@ pub(super) fn render(row: &RowSources<'_>, field: &str, template: &Template) -> 
             Part::Text(constant) => text.push_str(constant),
             Part::Value(reference) => {
                 let value = referenced(row, field, reference)?;
-                let missing =
-                    || Reason::NoValue { field: field.to_owned(), column: name(&reference.source) };
+                let missing = || Reason::NoValue { field: field.to_owned(), column: name(&reference.source) };
                 text.push_str(&value.ok_or_else(missing)?);
             }
         }

@@ -61,9 +61,9 @@ pub fn compose(settings: &Settings, row: &ClaimedRow, now: i64) -> Result<Compos
     let id = row.lease.id.to_string();
     let dedupe = fields::key(fields, "dedupe")?.map_or_else(|| id.clone(), Into::into);
     let domain = from.address.domain();
-    let message_id = headers.message_id.unwrap_or_else(|| {
-        message_id(&settings.name, &dedupe, settings.domain.as_deref().unwrap_or(domain))
-    });
+    let message_id = headers
+        .message_id
+        .unwrap_or_else(|| message_id(&settings.name, &dedupe, settings.domain.as_deref().unwrap_or(domain)));
     let date = date(fields, now)?;
     let parts = MessageParts {
         from: &from,

@@ -16,7 +16,9 @@ pub fn read(row: &Fields) -> Result<MessageHeaders, Reason> {
     };
     for (field, value) in row.iter() {
         let Some(name) = field.strip_prefix(PREFIX) else { continue };
-        if let Some(text) = crate::text::scalar(value).map_err(|at| Reason::HeaderUtf8 { name: name.to_owned(), at })? {
+        if let Some(text) =
+            crate::text::scalar(value).map_err(|at| Reason::HeaderUtf8 { name: name.to_owned(), at })?
+        {
             pairs.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
             pairs.push((name.to_owned(), text.into_owned()));
         }

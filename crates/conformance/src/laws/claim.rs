@@ -133,7 +133,7 @@ pub(crate) async fn other_states_are_left_alone(case: &TestCase) {
     let stage = case.subject.stage();
     let worker = case.worker("a").await;
     let mut inserted = Vec::new();
-    for index in 0..case.subject.contract.states.len() {
+    for StateId(index) in case.subject.states() {
         let state = StateId(index);
         if stage.ready.contains(&state) || state == case.subject.claimed() {
             continue;

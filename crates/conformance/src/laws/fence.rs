@@ -113,7 +113,7 @@ pub(crate) async fn repeated_settlement_is_lost(case: &TestCase) {
 pub(crate) async fn unfenced_state_is_refused(case: &TestCase) {
     let worker = case.worker("a").await;
     let (id, claimed) = case.claimed_by(&worker, 1).await;
-    for state in [case.subject.stage().delivered, case.subject.stage().dead] {
+    for state in [case.subject.finished(), case.subject.stage().dead] {
         case.move_by_hand(&id, state).await;
         assert_void(case, &worker, &id, &claimed.lease, "of a row that was moved by hand").await;
     }

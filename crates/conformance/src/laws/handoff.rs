@@ -183,7 +183,7 @@ pub(crate) async fn named_claims_keep_every_condition(case: &TestCase) {
         Cell::Int(999),
     );
     let waiting = case.row_in(3, contract.sweeps[handoff.publish].from[0]).await;
-    let done = case.row_in(4, case.subject.stage().delivered).await;
+    let done = case.row_in(4, case.subject.finished()).await;
     let mut ids = Vec::new();
     for row in [late, spent, waiting, done] {
         ids.push(case.put(row).await);
@@ -304,7 +304,7 @@ pub(crate) async fn refused_rows_are_recalled(case: &TestCase) {
     let waiting = case.subject.contract.sweeps[handoff.stale].to;
     let ready = case.put_marked(1, 0, Some(SECOND)).await;
     let (claimed_rows, claimed) = case.claimed_by(&worker, 2).await;
-    let done = case.put(case.row_in(3, case.subject.stage().delivered).await).await;
+    let done = case.put(case.row_in(3, case.subject.finished()).await).await;
     let mut ids = vec![ready.clone(), claimed_rows.clone(), done.clone()];
     let second = case.subject.stage().ready.len() > 1;
     if second {

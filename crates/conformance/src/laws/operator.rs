@@ -76,7 +76,7 @@ async fn all_of_a_state(case: &TestCase, from: StateId, to: StateId) {
 async fn others_stay(case: &TestCase) {
     let worker = case.worker("c").await;
     let requeue = case.subject.contract.requeue.clone().expect("checked");
-    for index in 0..case.subject.contract.states.len() {
+    for StateId(index) in case.subject.states() {
         if requeue.moves.iter().any(|(from, _)| from.0 == index) {
             continue;
         }
@@ -115,9 +115,9 @@ pub(crate) async fn cancel(case: &TestCase) {
         "the cancel wins"
     );
     case.assert_state(&id, moves[0].1).await;
-    let finished = case.put(case.row_in(51, case.subject.stage().delivered).await).await;
+    let finished = case.put(case.row_in(51, case.subject.finished()).await).await;
     assert_eq!(worker.store.cancel(&by_id(&finished)).await.expect("cancel succeeds"), 0, "too late");
-    case.assert_state(&finished, case.subject.stage().delivered).await;
+    case.assert_state(&finished, case.subject.finished()).await;
     cancel_all_of_a_state(case, moves[0].0).await;
 }
 

@@ -14,7 +14,7 @@ pub(crate) async fn purge_spares_live_rows(case: &TestCase) {
     let now = case.table.now().await;
     let rules = case.subject.contract.retention.clone();
     let (mut old, mut young) = (Vec::new(), Vec::new());
-    for index in 0..case.subject.contract.states.len() {
+    for StateId(index) in case.subject.states() {
         let state = StateId(index);
         let mut row = case.row_in(index + 1, state).await;
         let rule = rules.iter().find(|rule| rule.state == state);

@@ -18,10 +18,10 @@ fn main() -> ExitCode {
         Test::test("table::docs_are_up_to_date", docs_are_up_to_date),
         Test::test("sim::a_seed_replays", a_seed_replays),
     ];
-    tests.extend(Subject::all().into_iter().chain(Subject::varied()).map(simulate));
+    let subjects = || Subject::all().into_iter().chain(Subject::varied()).chain([Subject::deleting()]);
+    tests.extend(subjects().map(simulate));
     for kind in TestedStore::ALL {
-        let subjects = Subject::all().into_iter().chain(Subject::varied());
-        for subject in subjects.filter_map(|subject| subject.on(kind)) {
+        for subject in subjects().filter_map(|subject| subject.on(kind)) {
             let subject = Arc::new(subject);
             let concerned = |law: &&Law| subject.on_error.is_none() || law.is_about_groups();
             let holding =

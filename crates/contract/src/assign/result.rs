@@ -41,7 +41,10 @@ impl Contract {
                 }
             }
             Transition::Completed => self.put_role(ColumnRole::Finished, Set::Now, list),
-            Transition::Requeued => self.put_role(ColumnRole::Finished, Set::Null, list),
+            // If it is the due time too, that has been set.
+            Transition::Requeued if self.column(ColumnRole::Finished) != self.column(ColumnRole::Due) => {
+                self.put_role(ColumnRole::Finished, Set::Null, list);
+            }
             _ => {}
         }
         if tried || spent {

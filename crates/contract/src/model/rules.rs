@@ -146,8 +146,8 @@ pub struct AttemptsRule {
     pub count: AttemptCounting,
     /// The failure at which `attempts + 1 >= max` is the last; the `max_attempts` role overrides it per row.
     pub max: u32,
-    /// Whether the counter may be NULL, which counts as 0.
-    pub nullable: bool,
+    /// Whether NULL in the counter is 0; `None`: if the column allows NULL.
+    pub nullable: Option<bool>,
     /// Whether every result except success is `dead` at the limit, including a skip or a rejection.
     pub strict: bool,
 }

@@ -123,7 +123,8 @@ fn map(reader: &TableReader<'_>, scope: &Scope<'_>) -> Option<MessageValue> {
         values.extend(text.map(|text| (key.to_owned(), text)));
     }
     if values.is_empty() && complete {
-        reader.mistake("has no value", "write { map = \"COLUMN\", VALUE = \"TEMPLATE\", else = \"TEMPLATE\" }");
+        reader
+            .mistake("has no value", "write { map = \"COLUMN\", VALUE = \"TEMPLATE\", else = \"TEMPLATE\" }");
         return None;
     }
     let otherwise = match otherwise {

@@ -45,7 +45,7 @@ impl RawAttempts {
         AttemptsRule {
             count: self.count.or(top.count).unwrap_or(AttemptCounting::Failures),
             max: self.max.or(top.max).unwrap_or(5),
-            nullable: self.nullable.or(top.nullable).unwrap_or(false),
+            nullable: self.nullable.or(top.nullable),
             strict: self.strict.or(top.strict).unwrap_or(false),
         }
     }

@@ -10,7 +10,11 @@ impl Verifier<'_> {
         for write in &self.contract.writes {
             if !write.on.is_empty() && write.on.iter().all(|on| self.always_deletes(*on)) {
                 let what = "has no effect: the transition deletes the row";
-                self.report.add_for_key(&write_key(write), what, "remove it, or insert the value with an [[effect]]");
+                self.report.add_for_key(
+                    &write_key(write),
+                    what,
+                    "remove it, or insert the value with an [[effect]]",
+                );
             }
         }
         for (index, effect) in self.contract.effects.iter().enumerate() {
@@ -26,7 +30,11 @@ impl Verifier<'_> {
             for (at, end) in [("dead", stage.dead), ("rejected", stage.rejected)] {
                 if self.contract.state(end).deletes && self.report.has_key(&key(stage, at)) {
                     let what = "\"delete\" cannot be combined with group.on_error = \"block\": a deleted row holds nothing";
-                    self.report.add_for_key(&key(stage, at), what, "name a state, or write on_error = \"wait\"");
+                    self.report.add_for_key(
+                        &key(stage, at),
+                        what,
+                        "name a state, or write on_error = \"wait\"",
+                    );
                 }
             }
         }
@@ -34,7 +42,8 @@ impl Verifier<'_> {
 
     fn may_delete(&self, on: Transition) -> bool {
         let deletes = |stage| self.contract.deletes(&self.contract.lease_move(stage, on));
-        self.contract.stages.iter().any(deletes) || (on == Transition::Swept && self.sweeps_delete())
+        self.contract.stages.iter().any(deletes)
+            || (on == Transition::Swept && self.sweeps_delete())
             || (on == Transition::Reclaimed && self.sweeps_delete())
     }
 

@@ -79,7 +79,8 @@ impl Verifier<'_> {
         self.report.add_for_key(at, what, format!("add {role} = \"COLUMN\" to [columns]"));
     }
 
-    /// Checks that a column has only one role, except for times that are written together.
+    /// Checks that a column has only one role, except for times that are written together, and for a due time that
+    /// becomes the time of the delivery.
     fn one_column_each(&self) {
         let mut by_column: BTreeMap<&str, Vec<ColumnRole>> = BTreeMap::new();
         for role in ColumnRole::ALL {
@@ -89,7 +90,9 @@ impl Verifier<'_> {
         }
         for (column, roles) in by_column {
             let together = [ColumnRole::ClaimedAt, ColumnRole::Updated, ColumnRole::Attempted];
+            let is_due_and_finished = roles == [ColumnRole::Due, ColumnRole::Finished];
             if let [first, .., last] = roles.as_slice()
+                && !is_due_and_finished
                 && !roles.iter().all(|role| together.contains(role))
             {
                 let what = format!(

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use postrider_composers::{ComputedFields, EmailComposer, MailJobComposer, RecordComposer, WebhookComposer, email, record};
+use postrider_composers::{
+    ComputedFields, EmailComposer, MailJobComposer, RecordComposer, WebhookComposer, email, record,
+};
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, LiveTemplates, Signer};
 use postrider_seams::Composer;

@@ -41,5 +41,6 @@ mod settings;
 mod stopped_worker;
 mod support;
 mod suppress;
+mod table_forms;
 mod telemetry;
 mod webhooks;

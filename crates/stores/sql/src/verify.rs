@@ -1,6 +1,7 @@
 //! Describes what a table guarantees under a contract, from facts that a store has gathered.
 
 mod claim_plan;
+mod deletion;
 mod duplicates;
 pub mod hazards;
 mod lacks;
@@ -97,6 +98,7 @@ impl OpenTable {
         findings.push(self.lease_finding());
         findings.push(self.owner_finding());
         findings.extend(self.counter_finding());
+        findings.extend(self.deletion_finding());
         findings.extend(self.recipients_finding(dialect));
         findings.extend(self.order_finding().filter(|_| facts.hazards.ordered));
         findings.extend(facts.hazards.findings.iter().cloned());

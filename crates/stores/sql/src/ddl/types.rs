@@ -122,7 +122,7 @@ pub(crate) fn definition(contract: &Contract, dialect: Dialect, name: &str) -> S
 /// rewrite.
 pub(crate) fn addition(contract: &Contract, dialect: Dialect, name: &str) -> String {
     let sql_type = of(contract, dialect, name);
-    let counted = contract.stages.iter().all(|stage| !stage.attempts.nullable);
+    let counted = contract.stages.iter().all(|stage| stage.attempts.nullable != Some(true));
     match role_of(contract, name) {
         Some(ColumnRole::Attempts) if counted => format!("{sql_type} NOT NULL DEFAULT 0"),
         Some(ColumnRole::Version) => format!("{sql_type} NOT NULL DEFAULT 0"),

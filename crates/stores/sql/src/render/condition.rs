@@ -74,7 +74,14 @@ impl Table<'_> {
         let Some(attempts) = self.role(ColumnRole::Attempts) else {
             return self.tries_in_history(&self.id());
         };
-        Some(if self.stage.attempts.nullable { format!("COALESCE({attempts}, 0)") } else { attempts })
+        Some(if self.attempts_may_be_null() { format!("COALESCE({attempts}, 0)") } else { attempts })
+    }
+
+    /// Whether NULL in the column counts as 0: as the contract says, else if the column allows it.
+    fn attempts_may_be_null(&self) -> bool {
+        let column = self.contract.column(ColumnRole::Attempts);
+        let allows = || column.is_some_and(|column| self.shape_of(column).nullable);
+        self.stage.attempts.nullable.unwrap_or_else(allows)
     }
 
     /// Returns the row's maximum number of attempts, at least 1: the first attempt is always made.

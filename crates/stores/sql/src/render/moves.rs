@@ -167,9 +167,8 @@ impl Table<'_> {
             let effects = builder.effect_parts(transitions, writes);
             let (id, name) = (self.id(), self.name());
             // The rows are locked by a subquery, because a DELETE that returns them can be the only CTE that the effects read.
-            let delete = format!(
-                "DELETE FROM {name} AS t\nWHERE {id} = ANY (ARRAY(SELECT {id}\n{picking}\n{lock}))"
-            );
+            let delete =
+                format!("DELETE FROM {name} AS t\nWHERE {id} = ANY (ARRAY(SELECT {id}\n{picking}\n{lock}))");
             return self.postgres_deleted(builder, &delete, &effects);
         }
         let sets = builder.set_list(writes);

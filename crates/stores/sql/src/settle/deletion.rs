@@ -10,12 +10,7 @@ use crate::{Dialect, Param, Script, Step, Yields};
 
 impl Table<'_> {
     /// Returns the script that deletes the rows that pass the fence.
-    pub fn guarded_delete(
-        &self,
-        writes: &Writes<'_>,
-        transitions: &[Transition],
-        source: &Source,
-    ) -> Script {
+    pub fn guarded_delete(&self, writes: &Writes<'_>, transitions: &[Transition], source: &Source) -> Script {
         let first = match self.dialect {
             Dialect::Postgres => {
                 let builder = StepBuilder::new(self, source.clone());
@@ -51,7 +46,9 @@ impl Table<'_> {
             format!("{delete}\nRETURNING {key}")
         } else {
             let returned = builder.moved_columns(&[&key, effects]);
-            format!("WITH moved AS (\n{delete}\nRETURNING {returned}){effects}\nSELECT {key}\nFROM moved AS t")
+            format!(
+                "WITH moved AS (\n{delete}\nRETURNING {returned}){effects}\nSELECT {key}\nFROM moved AS t"
+            )
         };
         let steps = std::iter::once(builder.finish(&text, Yields::Keys)).chain(self.forget_purged());
         Script { steps: steps.collect() }

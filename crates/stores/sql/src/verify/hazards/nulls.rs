@@ -29,7 +29,7 @@ impl OpenTable {
         table: &Table<'_>,
     ) -> Result<Option<Finding>, Error> {
         let Some(column) = self.contract.column(ColumnRole::Attempts) else { return Ok(None) };
-        if self.stage.attempts.nullable || !table.shape_of(column).nullable {
+        if self.stage.attempts.nullable != Some(false) || !table.shape_of(column).nullable {
             return Ok(None);
         }
         let (from, ready) = (table.name(), table.in_states(&self.stage.ready, Lookup::Index));
@@ -39,7 +39,7 @@ impl OpenTable {
             table.col(column)
         );
         let rows = count(on, "count rows without a number of attempts", sql).await?;
-        let remedy = "write nullable = true in [attempts]";
+        let remedy = "remove nullable = false from [attempts]";
         Ok(Some(match rows {
             0 if table.shape_of(column).has_default => return Ok(None),
             0 => {

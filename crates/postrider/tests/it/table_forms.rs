@@ -1,0 +1,192 @@
+//! Tables that were not made for Postrider, unaltered: each is drained on each database, and compared with separate SQL.
+
+use crate::check_hazards::{CONTRACT, TestDatabase, everywhere};
+use crate::sandbox::eventually;
+
+everywhere! {
+    values_are_computed_from_columns_and_json;
+    delivered_rows_are_deleted_with_their_effects;
+    failed_rows_are_deleted_if_that_is_forced;
+    a_boolean_is_the_whole_state;
+    attempts_may_be_null;
+    a_due_time_becomes_the_time_of_the_delivery;
+}
+
+/// The records in the folder of the transport, sorted.
+fn records(database: &TestDatabase) -> Vec<serde_json::Value> {
+    let folder = database.sandbox.path("outbox");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    let first = |text: String| serde_json::from_str(text.lines().next()?).ok();
+    texts.filter_map(first).collect()
+}
+
+/// Runs the lane until this query counts `expected` rows.
+async fn drained(database: &TestDatabase, query: &str, expected: i64) {
+    database.sandbox.run(&["migrate"]).success();
+    let checked = database.sandbox.run(&["check"]);
+    assert!(!checked.stdout.contains("error:"), "{}{}", checked.stdout, checked.stderr);
+    let running = database.sandbox.start();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while database.count(query).await != expected {
+        let log = || running.log();
+        assert!(std::time::Instant::now() < deadline, "{query}: {}\n{}", database.count(query).await, log());
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    drop(running);
+}
+
+async fn values_are_computed_from_columns_and_json(kind: &'static str) {
+    let message = "topic = { text = \"shop.{kind|lower}\" }\npayload = \"body.data\"\n\
+                   key = { map = \"kind\", ORDER = \"o-{id}\", else = \"{body.key}\" }\n\
+                   headers = { \"*\" = \"body.headers\", source = { text = \"shop\" } }\n";
+    let contract = CONTRACT.replace("topic   = \"topic\"\npayload = \"payload\"\n", message);
+    let database = TestDatabase::new(kind, &contract).await;
+    let json = if kind == "postgres" { "jsonb" } else { "JSON" };
+    database
+        .sql(&format!(
+            "CREATE TABLE jobs (id varchar(40) PRIMARY KEY, state varchar(20) NOT NULL, tries integer NOT NULL, \
+             due_at TIME, taken_at TIME, failure text, made_at TIME NOT NULL, kind varchar(20), body {json})"
+        ))
+        .await;
+    let insert = |id: &str, kind: &str, body: &str| {
+        format!(
+            "INSERT INTO jobs (id, state, tries, made_at, kind, body) \
+             VALUES ('{id}', 'new', 0, '2026-01-01 00:00:00', {kind}, {body});"
+        )
+    };
+    let body = "'{\"data\": [1], \"key\": \"k\", \"headers\": {\"tenant\": 7}}'";
+    let rows = [
+        insert("1", "'ORDER'", body),
+        insert("2", "'Refund'", body),
+        insert("3", "NULL", body),
+        insert("4", "'Refund'", "'{\"data\": [2]}'"),
+        insert("5", "'ORDER'", "NULL"),
+    ];
+    database.sql(&rows.concat()).await;
+    drained(&database, "SELECT COUNT(*) FROM jobs WHERE state IN ('done', 'broken')", 5).await;
+    assert_eq!(
+        database.count("SELECT COUNT(*) FROM jobs WHERE state = 'done' AND id IN ('1', '2')").await,
+        2
+    );
+    for (id, reason) in
+        [("3", "topic: kind has no value%"), ("4", "key: body.key has no value%"), ("5", "payload: empty%")]
+    {
+        let query = format!(
+            "SELECT COUNT(*) FROM jobs WHERE id = '{id}' AND state = 'broken' AND failure LIKE '{reason}'"
+        );
+        assert_eq!(database.count(&query).await, 1, "{id}: {reason}");
+    }
+    let mut sent = records(&database);
+    sent.sort_by_key(|record| record["topic"].as_str().map(str::to_owned));
+    assert_eq!(sent.len(), 2, "{sent:#?}");
+    for (record, topic, key) in [(&sent[0], "shop.order", "o-1"), (&sent[1], "shop.refund", "k")] {
+        assert_eq!((record["topic"].as_str(), record["key"].as_str()), (Some(topic), Some(key)), "{record}");
+        let text = record.to_string();
+        assert!(text.contains("tenant") && text.contains("shop"), "{text}");
+    }
+}
+
+/// The contract of `jobs` with another end.
+fn ending(line: &str) -> String {
+    CONTRACT.replace("delivered = \"done\"\n", line)
+}
+
+const LOG: &str = "CREATE TABLE log (job varchar(40) NOT NULL, what varchar(20) NOT NULL, tries integer)";
+
+fn effect(on: &str) -> String {
+    format!(
+        "[[effect]]\non = [\"{on}\"]\ninsert = \"log\"\nvalues = {{ job = \"$id\", what = \"{on}\", tries = \"$attempts\" }}\n"
+    )
+}
+
+async fn delivered_rows_are_deleted_with_their_effects(kind: &'static str) {
+    let contract =
+        ending("delivered = \"delete\"\n") + &effect("delivered") + "[attempts]\ncount = \"attempts\"\n";
+    let database = TestDatabase::new(kind, &contract).await;
+    database.sql(crate::check_hazards::TABLE).await;
+    database.sql(LOG).await;
+    let rows = (1..=50).map(|n| crate::check_hazards::insert(&format!("{n:02}"), "new", "0"));
+    database.sql(&rows.collect::<String>()).await;
+    // No topic: rejected, and kept.
+    database.sql("UPDATE jobs SET topic = 'a b' WHERE id = '07'").await;
+    drained(
+        &database,
+        "SELECT COUNT(*) FROM jobs WHERE state = 'broken' OR 49 < (SELECT COUNT(*) FROM jobs)",
+        1,
+    )
+    .await;
+    assert_eq!(database.count("SELECT COUNT(*) FROM jobs").await, 1, "only the failed row is left");
+    assert_eq!(database.count("SELECT COUNT(*) FROM log WHERE what = 'delivered' AND tries = 1").await, 49);
+    assert_eq!(database.count("SELECT COUNT(DISTINCT job) FROM log").await, 49, "each once");
+    let checked = database.sandbox.run(&["check"]).success().stdout;
+    assert!(checked.contains("delivered rows are deleted"), "{checked}");
+}
+
+async fn failed_rows_are_deleted_if_that_is_forced(kind: &'static str) {
+    let forced = CONTRACT
+        .replace("dead      = \"broken\"\n", "dead      = \"delete\"\ndelete_failed = true\n")
+        .replace("[requeue]\nfrom = [\"broken\"]\n", "");
+    let database = TestDatabase::new(kind, &(forced + &effect("rejected") + &effect("swept"))).await;
+    database.sql(crate::check_hazards::TABLE).await;
+    database.sql(LOG).await;
+    let rows = [("1", "0"), ("2", "0"), ("3", "9")]
+        .map(|(id, tries)| crate::check_hazards::insert(id, "new", tries));
+    database.sql(&rows.concat()).await;
+    database.sql("UPDATE jobs SET topic = 'a b' WHERE id = '2'").await;
+    drained(&database, "SELECT COUNT(*) FROM log", 2).await;
+    assert_eq!(database.count("SELECT COUNT(*) FROM jobs WHERE id <> '1'").await, 0);
+    assert_eq!(database.count("SELECT COUNT(*) FROM log WHERE job = '2' AND what = 'rejected'").await, 1);
+    assert_eq!(
+        database.count("SELECT COUNT(*) FROM log WHERE job = '3' AND what = 'swept' AND tries = 9").await,
+        1
+    );
+}
+
+async fn a_boolean_is_the_whole_state(kind: &'static str) {
+    let contract = CONTRACT
+        .replace("status     = \"state\"\n", "status     = \"sent\"\n")
+        .replace("claimed   = \"taken\"", "claimed   = \"same\"")
+        + "[lease]\nby = \"due\"\nfence = [\"claimed_at\"]\n[states]\ndone = true\n\
+           new = { sent = false, due_at = { never = false } }\nbroken = { sent = false, due_at = { never = true } }\n";
+    let database = TestDatabase::new(kind, &contract).await;
+    database
+        .sql(
+            "CREATE TABLE jobs (id varchar(40) PRIMARY KEY, sent boolean NOT NULL, tries integer, due_at TIME, \
+             taken_at TIME, failure text, made_at TIME, topic varchar(40), payload text)",
+        )
+        .await;
+    let row = |id: &str, sent: &str, topic: &str| {
+        format!("INSERT INTO jobs (id, sent, topic, payload) VALUES ('{id}', {sent}, {topic}, 'x');")
+    };
+    let rows = [row("1", "false", "'a'"), row("2", "true", "'a'"), row("3", "false", "NULL")];
+    database.sql(&rows.concat()).await;
+    drained(&database, "SELECT COUNT(*) FROM jobs WHERE sent OR failure LIKE 'topic: empty%'", 3).await;
+    assert_eq!(database.count("SELECT COUNT(*) FROM jobs WHERE sent AND id IN ('1', '2')").await, 2);
+    assert_eq!(records(&database).len(), 1, "the sent row is left alone");
+}
+
+async fn attempts_may_be_null(kind: &'static str) {
+    let database = TestDatabase::new(kind, CONTRACT).await;
+    database.sql(&crate::check_hazards::TABLE.replace("tries integer NOT NULL", "tries integer")).await;
+    database.sql(&crate::check_hazards::insert("1", "new", "NULL")).await;
+    drained(&database, "SELECT COUNT(*) FROM jobs WHERE state = 'done'", 1).await;
+}
+
+async fn a_due_time_becomes_the_time_of_the_delivery(kind: &'static str) {
+    let contract =
+        CONTRACT.replace("due        = \"due_at\"\n", "due        = \"due_at\"\nfinished   = \"due_at\"\n");
+    let database = TestDatabase::new(kind, &contract).await;
+    database.sql(crate::check_hazards::TABLE).await;
+    let rows = ["1", "2"].map(|id| crate::check_hazards::insert(id, "new", "0"));
+    database.sql(&rows.concat()).await;
+    database.sql("UPDATE jobs SET topic = 'a b' WHERE id = '2'").await;
+    drained(&database, "SELECT COUNT(*) FROM jobs WHERE state = 'done' AND due_at > made_at", 1).await;
+    eventually("the other row is rejected", || {
+        database.sandbox.run(&["requeue", "jobs", "2"]).success().stdout.contains('1').then_some(())
+    });
+    assert_eq!(
+        database.count("SELECT COUNT(*) FROM jobs WHERE state = 'new' AND due_at IS NOT NULL").await,
+        1
+    );
+}
