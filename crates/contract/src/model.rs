@@ -69,6 +69,15 @@ pub struct Table {
     pub name: String,
     pub id: String,
     pub time: TimeForm,
+    /// The format of columns that differ.
+    pub times: BTreeMap<String, TimeForm>,
+}
+
+impl Table {
+    /// Returns the format of the times in a column.
+    pub fn time_of(&self, column: &str) -> TimeForm {
+        self.times.get(column).copied().unwrap_or(self.time)
+    }
 }
 
 /// The format in which times are stored.
@@ -206,6 +215,14 @@ impl Contract {
     /// Returns the column of `role`; for `ColumnRole::Id` the table's key.
     pub fn column(&self, role: ColumnRole) -> Option<&str> {
         if role == ColumnRole::Id { Some(&self.table.id) } else { self.columns.get(role) }
+    }
+
+    /// Returns the column of one key of the claim order; `None` if no column has the role.
+    pub fn order_column<'a>(&'a self, order: &'a ClaimOrder) -> Option<&'a str> {
+        match &order.by {
+            OrderBy::Role(role) => self.column(*role),
+            OrderBy::Column(column) => Some(column),
+        }
     }
 
     /// Returns the other tables that the contract uses: those of effects and joins, and the one with the pool limits.

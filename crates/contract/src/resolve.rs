@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::{
     Absent, ClaimOrder, Column, ColumnRole, Condition, Contract, Defer, Expr, MessageValue, OnError,
-    OperatorMove, Schedule, Stage, StateId, When,
+    OperatorMove, OrderBy, Schedule, Stage, StateId, When,
 };
 
 /// A column that the contract requires and the table lacks.
@@ -74,6 +74,10 @@ impl Contract {
             state.conditions.iter().for_each(|(column, _)| need(column, format!("states.{}", state.name)));
         }
         self.claim.filter.iter().for_each(|(column, _)| need(column, "claim.where".to_owned()));
+        self.claim.order.iter().for_each(|order| match &order.by {
+            OrderBy::Role(_) => {}
+            OrderBy::Column(column) => need(column, "claim.order".to_owned()),
+        });
         self.claim.fair.iter().filter(|fair| !fair.optional).for_each(|fair| {
             need(&fair.name, "claim.fair".to_owned());
         });
@@ -174,9 +178,12 @@ impl Contract {
         }
         self.retention.iter_mut().for_each(|retention| retention.since.retain(|column| has(column)));
         let columns = self.columns.clone();
-        self.claim.order.retain(|order| order.role == ColumnRole::Id || columns.get(order.role).is_some());
-        if !self.claim.order.iter().any(|order| order.role == ColumnRole::Id) {
-            self.claim.order.push(ClaimOrder { role: ColumnRole::Id, descending: false });
+        self.claim.order.retain(|order| match &order.by {
+            OrderBy::Role(role) => *role == ColumnRole::Id || columns.get(*role).is_some(),
+            OrderBy::Column(_) => true,
+        });
+        if !self.claim.order.iter().any(|order| order.is_by(ColumnRole::Id)) {
+            self.claim.order.push(ClaimOrder::of(ColumnRole::Id));
         }
     }
 

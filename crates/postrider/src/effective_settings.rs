@@ -79,7 +79,7 @@ fn rules(entries: &mut Entries, contract: &Contract, stage: &Stage) {
     entries.add("table.name", format_args!("{table}{}", contract.table.name));
     entries.add("table.id", &contract.table.id);
     let order = contract.claim.order.iter();
-    let order = order.map(|order| format!("{}{}", if order.descending { "-" } else { "" }, order.role));
+    let order = order.map(ToString::to_string);
     entries.add("claim.order", order.collect::<Vec<_>>().join(", "));
     if !contract.claim.min_age.is_zero() {
         entries.duration("claim.min_age", contract.claim.min_age);

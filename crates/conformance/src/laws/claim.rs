@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use postrider_contract::{ClaimOrder, ColumnRole, StateId, When};
+use postrider_contract::{ClaimOrder, ColumnRole, OrderBy, StateId, When};
 use postrider_seams::store::SweepKind;
 use postrider_seams::{ClaimedRow, Value};
 
@@ -89,18 +89,22 @@ pub(crate) async fn claim_order(case: &TestCase) {
 }
 
 fn compare(case: &TestCase, order: &[ClaimOrder], a: &Row, b: &Row) -> std::cmp::Ordering {
-    let key = |row: &Row, role| match case.role(row, role) {
-        Cell::Time(time) => (*time, String::new()),
-        Cell::Int(int) => (*int, String::new()),
-        Cell::Text(text) => (0, text.clone()),
+    let value = |row: &Row, by: &OrderBy| match by {
+        OrderBy::Role(role) => case.role(row, *role).clone(),
+        OrderBy::Column(column) => row.get(column).cloned().unwrap_or(Cell::Null),
+    };
+    let key = |row: &Row, by: &OrderBy| match value(row, by) {
+        Cell::Time(time) => (time, String::new()),
+        Cell::Int(int) => (int, String::new()),
+        Cell::Text(text) => (0, text),
         Cell::Null | Cell::Bytes(_) => (i64::MIN, String::new()),
     };
-    let by_role = |role: ColumnRole, descending: bool| {
-        let found = key(a, role).cmp(&key(b, role));
-        if descending { found.reverse() } else { found }
+    let by = |order: &ClaimOrder| {
+        let found = key(a, &order.by).cmp(&key(b, &order.by));
+        if order.descending { found.reverse() } else { found }
     };
-    let orders = order.iter().map(|order| by_role(order.role, order.descending));
-    orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then).then(by_role(ColumnRole::Id, false))
+    let orders = order.iter().map(by);
+    orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then).then(by(&ClaimOrder::of(ColumnRole::Id)))
 }
 
 pub(crate) async fn claim_marks_the_row(case: &TestCase) {

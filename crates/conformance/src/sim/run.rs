@@ -174,7 +174,7 @@ pub(crate) fn rows(table: &MemoryTable, subject: &Subject) -> Vec<(String, Optio
             }
         };
         let states = &subject.contract.states;
-        states.iter().position(|state| !state.deletes && state.conditions.iter().all(holds)).map(StateId)
+        states.iter().position(|state| state.conditions.iter().all(holds)).map(StateId)
     };
     let attempts = |row: &Row| match subject.column(ColumnRole::Attempts).and_then(|column| row.get(column)) {
         Some(Value::Int(count)) => *count,
@@ -221,15 +221,14 @@ fn final_rows(shared: &SimState) -> Vec<FinalRow> {
     let dead = dead(shared, &found);
     let final_row = |n: i64| {
         let known = found.iter().find(|(row, _, _)| *row == n.to_string());
-        let deleted = || (subject.deletes.then_some(subject.stage().delivered), 0);
-        let (state, attempts) = known.map_or_else(deleted, |(_, state, attempts)| (*state, *attempts));
+        let (state, attempts) = known.map_or((None, 0), |(_, state, attempts)| (*state, *attempts));
         let reset = state.is_some_and(|state| subject.begins_another_stage(state));
         FinalRow {
             row: n.to_string(),
             state: state.map_or("gone", |state| subject.state_name(state)).to_owned(),
             finished: is_end(subject, state) || shared.order.is_blocked(&n.to_string(), &dead),
             delivered: state == Some(subject.stage().delivered),
-            attempts: (!reset && known.is_some()).then_some(attempts),
+            attempts: (!reset).then_some(attempts),
         }
     };
     (1..=ROWS).map(final_row).collect()

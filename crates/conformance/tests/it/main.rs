@@ -18,8 +18,8 @@ fn main() -> ExitCode {
         Test::test("table::docs_are_up_to_date", docs_are_up_to_date),
         Test::test("sim::a_seed_replays", a_seed_replays),
     ];
+    tests.extend(Subject::all().into_iter().chain(Subject::varied()).map(simulate));
     let subjects = || Subject::all().into_iter().chain(Subject::varied()).chain([Subject::deleting()]);
-    tests.extend(subjects().map(simulate));
     for kind in TestedStore::ALL {
         for subject in subjects().filter_map(|subject| subject.on(kind)) {
             let subject = Arc::new(subject);

@@ -72,11 +72,40 @@ pub struct PoolTable {
 }
 
 /// One key of the claim order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimOrder {
-    pub role: ColumnRole,
+    pub by: OrderBy,
     /// NULLs come last.
     pub descending: bool,
+}
+
+/// The column by which rows are claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OrderBy {
+    Role(ColumnRole),
+    Column(String),
+}
+
+impl ClaimOrder {
+    /// Returns the ascending order of a role.
+    pub fn of(role: ColumnRole) -> Self {
+        Self { by: OrderBy::Role(role), descending: false }
+    }
+
+    /// Whether rows are ordered by this role.
+    pub fn is_by(&self, role: ColumnRole) -> bool {
+        self.by == OrderBy::Role(role)
+    }
+}
+
+impl std::fmt::Display for ClaimOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.descending { "-" } else { "" };
+        match &self.by {
+            OrderBy::Role(role) => write!(f, "{sign}{role}"),
+            OrderBy::Column(column) => write!(f, "{sign}{column}"),
+        }
+    }
 }
 
 /// Group order: rows of one group are delivered in order, one at a time.

@@ -7,7 +7,7 @@ use postrider_config::{Item, TableReader};
 
 use crate::{
     ClaimOrder, ClaimRule, ColumnRole, Columns, Defer, DueNull, DueRule, GroupMode, GroupRule, JsonMember,
-    Literal, OnError, PoolTable,
+    Literal, OnError, OrderBy, PoolTable,
 };
 
 use super::columns::Names;
@@ -75,11 +75,11 @@ pub(super) fn claim(reader: &TableReader<'_>, names: &Names, columns: &Columns) 
     } else {
         &[ColumnRole::Id]
     };
-    let order = by_default.iter().map(|role| ClaimOrder { role: *role, descending: false }).collect();
+    let order = by_default.iter().map(|role| ClaimOrder::of(*role)).collect();
     let mut claim = ClaimRule { order, batch: 200, min_age: Duration::ZERO, filter: Vec::new(), fair: None };
     let Some(reader) = reader.table("claim") else { return claim };
     if let Some(item) = reader.get("order") {
-        claim.order = item.one_or_many().iter().filter_map(|item| order_by(item, columns)).collect();
+        claim.order = item.one_or_many().iter().filter_map(|item| order_by(item, names, columns)).collect();
     }
     if let Some(batch) = reader.get("batch").and_then(|item| item.number(1..=1000)) {
         claim.batch = batch;
@@ -98,9 +98,15 @@ pub(super) fn claim(reader: &TableReader<'_>, names: &Names, columns: &Columns) 
     claim
 }
 
-fn order_by(item: &Item<'_>, columns: &Columns) -> Option<ClaimOrder> {
+fn order_by(item: &Item<'_>, names: &Names, columns: &Columns) -> Option<ClaimOrder> {
     let text = item.text()?;
     let (name, descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
+    let is_role = ColumnRole::from_name(name).is_some();
+    // A role with a typing mistake would be a column that no table has.
+    let nearly = postrider_config::closest(name, ColumnRole::ALL.iter().map(|role| role.name()));
+    if !is_role && nearly.is_none() {
+        return Some(ClaimOrder { by: OrderBy::Column(names.column(name, item)), descending });
+    }
     let role = named_role(name, item)?;
     if role != ColumnRole::Id && columns.get(role).is_none() {
         item.mistake(
@@ -108,7 +114,7 @@ fn order_by(item: &Item<'_>, columns: &Columns) -> Option<ClaimOrder> {
             format!("add {name} = \"COLUMN\" to [columns]"),
         );
     }
-    Some(ClaimOrder { role, descending })
+    Some(ClaimOrder { by: OrderBy::Role(role), descending })
 }
 
 pub(super) fn group(reader: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<GroupRule> {

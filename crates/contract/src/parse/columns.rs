@@ -100,7 +100,14 @@ pub(super) fn check(name: &str, item: &Item<'_>) {
     }
 }
 
-pub(super) fn table(reader: &TableReader<'_>) -> Option<Table> {
+const TIME_FORMS: [(&str, TimeForm); 4] = [
+    ("native", TimeForm::Native),
+    ("epoch_s", TimeForm::EpochSeconds),
+    ("epoch_ms", TimeForm::EpochMillis),
+    ("iso8601", TimeForm::Iso8601),
+];
+
+pub(super) fn table(reader: &TableReader<'_>, names: &Names) -> Option<Table> {
     let Some(table) = reader.table("table") else {
         if reader.get("table").is_none() {
             reader.required("table", "add [table] with name and id");
@@ -121,17 +128,21 @@ pub(super) fn table(reader: &TableReader<'_>) -> Option<Table> {
         check(text, &item);
         Some(text.to_owned())
     });
-    let time = table.get("time").and_then(|item| {
-        item.choice(&[
-            ("native", TimeForm::Native),
-            ("epoch_s", TimeForm::EpochSeconds),
-            ("epoch_ms", TimeForm::EpochMillis),
-            ("iso8601", TimeForm::Iso8601),
-        ])
+    let time = table.get("time").and_then(|item| item.choice(&TIME_FORMS));
+    let times = table.table("times").map(|times| {
+        let one =
+            |(name, item): (&str, Item<'_>)| Some((names.column(name, &item), item.choice(&TIME_FORMS)?));
+        times.all().filter_map(one).collect()
     });
     table.finish();
     let (schema, name) = name?;
-    Some(Table { schema, name, id: id?, time: time.unwrap_or(TimeForm::Native) })
+    Some(Table {
+        schema,
+        name,
+        id: id?,
+        time: time.unwrap_or(TimeForm::Native),
+        times: times.unwrap_or_default(),
+    })
 }
 
 pub(super) fn column(item: &Item<'_>) -> Option<Column> {

@@ -73,7 +73,7 @@ fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
     let name = reader.required("contract", "write contract = \"NAME\"").and_then(|item| item.text());
     let version = read_version(&reader);
     let composer = reader.get("composer").and_then(|item| item.text());
-    let table = columns::table(&reader);
+    let table = columns::table(&reader, &names);
     let columns = columns::columns(&reader);
     let mut states = States::read(&reader, &names, &columns);
     let stages = stages::stages(&reader, &mut states, &columns, composer);

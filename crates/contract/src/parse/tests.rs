@@ -17,7 +17,8 @@ const BASE: &str = include_str!("../../tests/keys/base.toml");
 const KEYS: &str = include_str!("../../tests/keys/keys.toml");
 
 /// Tables whose keys users choose, and lists whose elements have names.
-const NAMED: [&str; 20] = [
+const NAMED: [&str; 21] = [
+    "table.times",
     "message",
     "stage",
     "sweep",

@@ -12,6 +12,7 @@ mod message;
 mod moves;
 mod roles;
 mod states;
+mod times;
 mod values;
 
 use postrider_config::Report;
@@ -33,6 +34,7 @@ pub(crate) fn verify(contract: &Contract, report: &Report) {
     verifier.known_values();
     verifier.machine();
     verifier.deletion();
+    verifier.times();
     verifier.message();
 }
 

@@ -9,12 +9,12 @@ use postrider_contract::{ClaimOrder, ColumnRole, Contract, TimeForm};
 
 /// Returns the contract's keys that DynamoDB does not support, each with the reason, which continues a sentence.
 pub fn unsupported_keys(contract: &Contract) -> Vec<(&'static str, &'static str)> {
-    let order = [ColumnRole::Updated, ColumnRole::Id].map(|role| ClaimOrder { role, descending: false });
+    let order = [ColumnRole::Updated, ColumnRole::Id].map(ClaimOrder::of);
     let is_fence = |role: &ColumnRole| matches!(role, ColumnRole::Version | ColumnRole::ClaimedAt);
     let history = contract.history.as_ref().map(|history| history.table.as_str());
     let updated = contract.column(ColumnRole::Updated);
     let is_set = [
-        ("table.time", contract.table.time != TimeForm::Native),
+        ("table.time", contract.table.time != TimeForm::Native || !contract.table.times.is_empty()),
         ("claim.order", contract.claim.order != order),
         ("claim.fair", contract.claim.fair.is_some()),
         ("group", contract.group.is_some()),
@@ -85,7 +85,7 @@ mod tests {
         let changes: [(&str, Change); 7] = [
             ("stage", |contract| contract.states[0].deletes = true),
             ("claim.order", |contract| contract.claim.order[0].descending = true),
-            ("claim.order", |contract| contract.claim.order[0].role = ColumnRole::Created),
+            ("claim.order", |contract| contract.claim.order[0] = ClaimOrder::of(ColumnRole::Created)),
             ("claim.fair", |contract| {
                 contract.claim.fair = Some(Column { name: "client".to_owned(), optional: false });
             }),

@@ -137,10 +137,10 @@ fn order_key(contract: &Contract, row: &Row) -> Vec<OrderKey> {
         .claim
         .order
         .iter()
-        .filter(|order| order.role != ColumnRole::Id)
+        .filter(|order| !order.is_by(ColumnRole::Id))
         .map(|order| {
             let value =
-                contract.column(order.role).and_then(|column| row.get(column)).unwrap_or(&Value::Null);
+                contract.order_column(order).and_then(|column| row.get(column)).unwrap_or(&Value::Null);
             sort_key(value, order.descending)
         })
         .collect()

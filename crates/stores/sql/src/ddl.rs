@@ -163,6 +163,8 @@ pub(crate) fn known_columns(contract: &Contract) -> Vec<String> {
     }
     contract.claim.filter.iter().for_each(|(column, _)| add(column));
     contract.claim.fair.iter().for_each(|fair| add(&fair.name));
+    let order = contract.claim.order.iter().filter_map(|order| contract.order_column(order));
+    order.for_each(|column| add(&column.to_owned()));
     contract.message_columns().iter().for_each(|(_, column)| add(column));
     if let Some(group) = &contract.group {
         add(&group.by);

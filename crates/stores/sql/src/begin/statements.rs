@@ -118,8 +118,16 @@ impl Table<'_> {
             spared: then(free.clone(), self.count_crash()),
             free: MoveNamed { script: free },
             charged: then(moved(back, Transition::Reclaimed, Some(LEASE_EXPIRED)), self.count_crash()),
-            dead: then(moved(dead, Transition::Reclaimed, Some(CRASHED)), self.forget_crashes()),
+            dead: self.forgetting_crashes(moved(dead, Transition::Reclaimed, Some(CRASHED)), &dead),
         })
+    }
+
+    /// Adds the deletion of crash counts to a move. On MySQL, where it reads the rows, it precedes their own deletion.
+    fn forgetting_crashes(&self, mut script: Script, step: &Move<'_>) -> MoveNamed {
+        let first = self.dialect == Dialect::Mysql && self.contract.deletes(step);
+        let place = script.steps.len() - usize::from(first);
+        script.steps.insert(place, self.forget_crashes());
+        MoveNamed { script }
     }
 
     /// Yields the lease of each row whose lease expired, 1 if a charge would end the row, and its maximum number of
@@ -162,11 +170,11 @@ impl Table<'_> {
             ),
             Dialect::Mysql => format!(
                 "INSERT INTO {CRASHES} (place, row_id, crashes, crashed_at)\n\
-                 SELECT {place}, CAST({} AS CHAR), 1, UTC_TIMESTAMP(6) FROM {} AS t WHERE {} IN ({held})\n\
+                 SELECT {place}, CAST({} AS CHAR), 1, UTC_TIMESTAMP(6) FROM {} AS t WHERE {}\n\
                  ON DUPLICATE KEY UPDATE crashes = {CRASHES}.crashes + 1, crashed_at = VALUES(crashed_at)",
                 self.key(),
                 self.name(),
-                self.id()
+                builder.among(&self.id(), Param::Held)
             ),
             Dialect::Sqlite => format!(
                 "INSERT INTO {CRASHES} (place, row_id, crashes, crashed_at)\n\
@@ -184,10 +192,10 @@ impl Table<'_> {
         let among = match self.dialect {
             Dialect::Postgres => format!("row_id = ANY ({held}::text[])"),
             Dialect::Mysql => format!(
-                "row_id IN (SELECT CAST({} AS CHAR) FROM {} AS t WHERE {} IN ({held}))",
+                "row_id IN (SELECT CAST({} AS CHAR) FROM {} AS t WHERE {})",
                 self.key(),
                 self.name(),
-                self.id()
+                builder.among(&self.id(), Param::Held)
             ),
             Dialect::Sqlite => format!("row_id IN (SELECT CAST(value AS TEXT) FROM json_each({held}))"),
         };

@@ -70,7 +70,26 @@ impl Table<'_> {
 
     /// Returns the key as results carry it: an integer or text.
     pub fn key(&self) -> String {
-        if self.integer_id() { self.as_integer(&self.id()) } else { self.as_text(&self.id()) }
+        if self.integer_id() { self.as_integer(&self.id()) } else { self.key_text(&self.id()) }
+    }
+
+    /// Returns a key as text. A binary key is hexadecimal; PostgreSQL writes it so itself.
+    pub fn key_text(&self, id: &str) -> String {
+        match (self.has_binary_id(), self.dialect) {
+            (true, Dialect::Mysql) => format!("LOWER(HEX({id}))"),
+            (true, Dialect::Sqlite) => format!("lower(hex({id}))"),
+            _ => self.as_text(id),
+        }
+    }
+
+    /// Returns a key that was bound as text in the type of a binary key; unchanged if it is not binary, and on
+    /// PostgreSQL, which casts it.
+    pub fn key_value(&self, text: &str) -> String {
+        match (self.has_binary_id(), self.dialect) {
+            (true, Dialect::Mysql) => format!("UNHEX({text})"),
+            (true, Dialect::Sqlite) => format!("unhex({text})"),
+            _ => text.to_owned(),
+        }
     }
 
     /// The size of a column in bytes, if it can be large; `None` for other columns.

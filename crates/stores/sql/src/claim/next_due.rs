@@ -95,7 +95,7 @@ impl Table<'_> {
         let due = self.contract.column(ColumnRole::Due)?;
         let (key, arrived) = self.freshness();
         arrived?;
-        let by_due = self.contract.claim.order.first().is_some_and(|order| order.role == ColumnRole::Due);
+        let by_due = self.contract.claim.order.first().is_some_and(|order| order.is_by(ColumnRole::Due));
         let mut conditions = vec![self.in_states(states, Lookup::Index)];
         conditions.extend(self.filter());
         let key = match self.dialect {

@@ -123,7 +123,7 @@ impl Table<'_> {
         let builder = StepBuilder::plain(self);
         let order = self.claim_order();
         // If the claim overwrites a column that it sorts by, the pick keeps the old value.
-        let roles = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
+        let roles = self.contract.claim.order.iter().filter_map(|order| self.contract.order_column(order));
         let overwritten = roles.into_iter().any(|column| writes.set_of(column).is_some());
         let mut picked = vec![format!("{} AS k", self.id())];
         if overwritten {

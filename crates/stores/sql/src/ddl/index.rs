@@ -44,13 +44,21 @@ impl Table<'_> {
         }
         let name = index_name(&self.contract.table.name, name);
         let keys: Vec<String> = columns.iter().map(|column| self.quote(column)).collect();
-        let create = format!(
-            "CREATE INDEX IF NOT EXISTS {} ON {} ({})",
-            self.dialect.quoted(&name),
-            table_name(self.contract, self.dialect),
-            keys.join(", ")
-        );
+        let create = format!("CREATE INDEX IF NOT EXISTS {} ({})", self.placed(&name), keys.join(", "));
         Needed { index: Index { name, columns: columns.to_vec(), partial: false }, create }
+    }
+
+    /// `NAME ON TABLE`. An index is in the schema of its table: PostgreSQL accepts a schema only with the table, SQLite
+    /// only with the index.
+    fn placed(&self, name: &str) -> String {
+        let table = &self.contract.table;
+        let name = self.dialect.quoted(name);
+        match (&table.schema, self.dialect) {
+            (Some(schema), Dialect::Sqlite) => {
+                format!("{}.{name} ON {}", self.dialect.quoted(schema), self.dialect.quoted(&table.name))
+            }
+            _ => format!("{name} ON {}", table_name(self.contract, self.dialect)),
+        }
     }
 
     /// An index of all rows by these expressions.
@@ -61,12 +69,7 @@ impl Table<'_> {
             return self.columns_index(name, &plain);
         }
         let name = index_name(&self.contract.table.name, name);
-        let create = format!(
-            "CREATE INDEX IF NOT EXISTS {} ON {} ({})",
-            self.dialect.quoted(&name),
-            table_name(self.contract, self.dialect),
-            keys.join(", ")
-        );
+        let create = format!("CREATE INDEX IF NOT EXISTS {} ({})", self.placed(&name), keys.join(", "));
         // No other index serves instead: its expressions are not known.
         Needed { index: Index { name, columns: Vec::new(), partial: false }, create }
     }
@@ -83,12 +86,9 @@ impl Table<'_> {
 
     pub(super) fn partial_index(&self, name: &str, keys: &[String], condition: &str) -> Needed {
         let name = index_name(&self.contract.table.name, name);
-        // The index name has no schema: PostgreSQL accepts none, and both databases keep an index in its table's
-        // schema.
         let create = format!(
-            "CREATE INDEX IF NOT EXISTS {} ON {} ({}) WHERE {}",
-            self.dialect.quoted(&name),
-            table_name(self.contract, self.dialect),
+            "CREATE INDEX IF NOT EXISTS {} ({}) WHERE {}",
+            self.placed(&name),
             keys.join(", "),
             returning(condition)
         );

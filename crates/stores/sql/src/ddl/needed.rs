@@ -82,7 +82,7 @@ impl Table<'_> {
     fn mysql_order(&self) -> Vec<(String, bool)> {
         let order = self.contract.claim.order.iter();
         let column = |order: &postrider_contract::ClaimOrder| {
-            self.contract.column(order.role).map(|name| (name.to_owned(), order.descending))
+            self.contract.order_column(order).map(|name| (name.to_owned(), order.descending))
         };
         order.filter_map(column).collect()
     }

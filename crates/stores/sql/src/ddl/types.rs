@@ -45,7 +45,7 @@ fn is_time(contract: &Contract, name: &str) -> bool {
 /// Returns the type of a column, without constraints.
 pub(crate) fn of(contract: &Contract, dialect: Dialect, name: &str) -> String {
     if is_time(contract, name) {
-        return time(contract.table.time, dialect).to_owned();
+        return time(contract.table.time_of(name), dialect).to_owned();
     }
     let whole = ["bigint", "BIGINT", "INTEGER"];
     let short = ["text", "VARCHAR(255)", "TEXT"];
@@ -106,7 +106,7 @@ pub(crate) fn definition(contract: &Contract, dialect: Dialect, name: &str) -> S
         Some(ColumnRole::Attempts | ColumnRole::Version | ColumnRole::Priority) => {
             format!("{sql_type} NOT NULL DEFAULT 0")
         }
-        Some(ColumnRole::Created) if contract.table.time == TimeForm::Native => match dialect {
+        Some(ColumnRole::Created) if contract.table.time_of(name) == TimeForm::Native => match dialect {
             Dialect::Postgres => format!("{sql_type} NOT NULL DEFAULT now()"),
             // Not CURRENT_TIMESTAMP, which uses the time zone of the session: the column is UTC.
             Dialect::Mysql => format!("{sql_type} NOT NULL DEFAULT (UTC_TIMESTAMP(6))"),
@@ -127,7 +127,7 @@ pub(crate) fn addition(contract: &Contract, dialect: Dialect, name: &str) -> Str
         Some(ColumnRole::Attempts) if counted => format!("{sql_type} NOT NULL DEFAULT 0"),
         Some(ColumnRole::Version) => format!("{sql_type} NOT NULL DEFAULT 0"),
         // SQLite cannot add a column with a computed default: there the producer writes the time.
-        Some(ColumnRole::Created) if contract.table.time == TimeForm::Native => match dialect {
+        Some(ColumnRole::Created) if contract.table.time_of(name) == TimeForm::Native => match dialect {
             Dialect::Postgres => format!("{sql_type} DEFAULT now()"),
             Dialect::Mysql => format!("{sql_type} DEFAULT (UTC_TIMESTAMP(6))"),
             Dialect::Sqlite => sql_type,

@@ -48,8 +48,12 @@ pub(crate) fn list<T: Listed + ToString>(
         Dialect::Mysql => {
             // Few lengths, so that few statements are prepared. The last value is repeated.
             let room = values.len().next_power_of_two();
+            // Keys that are bound as hexadecimal text are converted one by one.
+            let converted = format!("UNHEX({mark})");
+            let (mark, one) =
+                if statement.sql.contains(&converted) { (&*converted, "UNHEX(?)") } else { (mark, "?") };
             if statement.sql.contains(mark) {
-                statement.sql = statement.sql.replace(mark, &vec!["?"; room].join(", "));
+                statement.sql = statement.sql.replace(mark, &vec![one; room].join(", "));
             }
             let last = values.last().map_or(Arg::Text(None), Listed::arg);
             let padding = std::iter::repeat_n(last, room - values.len());

@@ -56,7 +56,7 @@ impl Table<'_> {
         let due = due.map_or_else(|| "NULL".to_owned(), |due| self.as_integer(&due));
         let due = if self.dialect == Dialect::Postgres { format!("({due})::bigint") } else { due };
         let mut columns =
-            vec![format!("CASE {} END", cases.join(" ")), self.as_text(&self.id()), self.clock(), due];
+            vec![format!("CASE {} END", cases.join(" ")), self.key_text(&self.id()), self.clock(), due];
         let times = self.view_times().into_iter().filter_map(|role| self.contract.column(role));
         columns.extend(times.map(|column| self.as_integer(&self.micros_since(column))));
         let shown = self.view_columns(brief).into_iter().filter_map(|name| self.shape.column(name));
@@ -89,8 +89,11 @@ impl Table<'_> {
         if self.integer_id() {
             return Some(builder.bind(Arg::Int(Some(text.trim().parse().ok()?))));
         }
+        if self.has_binary_id() && !is_hex(text.strip_prefix("\\x").unwrap_or(text)) {
+            return None;
+        }
         if self.dialect != Dialect::Postgres {
-            return Some(builder.bind_text(text));
+            return Some(self.key_value(&builder.bind_text(text)));
         }
         let own = column::postgres_type(sql_type);
         if own == "uuid" && !is_uuid(text) {
@@ -240,7 +243,7 @@ impl Table<'_> {
         let order: Vec<String> = self.group_order(group);
         let sql = format!(
             "SELECT {}\nFROM {} AS t\nWHERE {}\nORDER BY {}\nLIMIT 1",
-            self.as_text(&self.id()),
+            self.key_text(&self.id()),
             self.name(),
             conditions.join("\n  AND "),
             order.join(", ")
@@ -321,6 +324,10 @@ impl Table<'_> {
 
 pub(super) fn clause(conditions: &[String]) -> String {
     if conditions.is_empty() { String::new() } else { format!("\nWHERE {}", conditions.join("\n  AND ")) }
+}
+
+fn is_hex(text: &str) -> bool {
+    text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn is_uuid(text: &str) -> bool {

@@ -246,14 +246,14 @@ impl Table<'_> {
     pub fn claim_order(&self) -> Vec<(String, &'static str)> {
         let order = self.contract.claim.order.iter();
         order
-            .filter_map(|order| self.contract.column(order.role).map(|column| self.order(*order, column)))
+            .filter_map(|order| self.contract.order_column(order).map(|column| self.order(order, column)))
             .collect()
     }
 
-    fn order(&self, order: ClaimOrder, column: &str) -> (String, &'static str) {
-        let nulls = self.shape_of(column).nullable && order.role != ColumnRole::Id;
+    fn order(&self, order: &ClaimOrder, column: &str) -> (String, &'static str) {
+        let nulls = self.shape_of(column).nullable && !order.is_by(ColumnRole::Id);
         let expression = match self.time(column) {
-            Some(_) if order.role == ColumnRole::Due && self.dialect != Dialect::Mysql => {
+            Some(_) if order.is_by(ColumnRole::Due) && self.dialect != Dialect::Mysql => {
                 if self.contract.due.null == DueNull::Now {
                     return (self.instant_or_first(column), if order.descending { " DESC" } else { "" });
                 }
@@ -266,7 +266,7 @@ impl Table<'_> {
         let direction = match (order.descending, self.dialect == Dialect::Postgres && nulls) {
             (true, true) => " DESC NULLS LAST",
             (true, false) => " DESC",
-            (false, true) if order.role != ColumnRole::Due => " NULLS FIRST",
+            (false, true) if !order.is_by(ColumnRole::Due) => " NULLS FIRST",
             (false, _) => "",
         };
         (expression, direction)

@@ -112,6 +112,9 @@ impl<'a> StepBuilder<'a> {
         };
         match (self.table.dialect, &self.source) {
             // The arrays are cast as a whole.
+            (Dialect::Mysql | Dialect::Sqlite, _) if self.is_binary_key(column) => {
+                self.table.key_value(&value)
+            }
             (Dialect::Postgres, Source::Each) | (Dialect::Sqlite, _) => value,
             (Dialect::Postgres, _) => format!("({value})::{}", postgres_type(&shape.sql_type)),
             (Dialect::Mysql, Source::Uniform) => {
@@ -119,6 +122,10 @@ impl<'a> StepBuilder<'a> {
             }
             (Dialect::Mysql, _) => collated,
         }
+    }
+
+    fn is_binary_key(&self, column: &str) -> bool {
+        column == self.table.contract.table.id && self.table.has_binary_id()
     }
 
     /// Returns the relation with the values of all rows, as `v`.
@@ -205,7 +212,10 @@ impl<'a> StepBuilder<'a> {
                 let cast = postgres_type(&self.table.shape_of(id).sql_type);
                 format!("{column} = ANY (({}::text[])::{cast}[])", self.bind(keys))
             }
-            Dialect::Mysql => format!("{column} IN ({})", self.bind(keys)),
+            Dialect::Mysql => format!("{column} IN ({})", self.table.key_value(&self.bind(keys))),
+            Dialect::Sqlite if self.table.has_binary_id() => {
+                format!("{column} IN (SELECT unhex(value) FROM json_each({}))", self.bind(keys))
+            }
             Dialect::Sqlite => {
                 let cast = if self.table.integer_id() { "INTEGER" } else { "TEXT" };
                 format!("{column} IN (SELECT CAST(value AS {cast}) FROM json_each({}))", self.bind(keys))

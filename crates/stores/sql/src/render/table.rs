@@ -55,7 +55,7 @@ impl<'a> Table<'a> {
         let mut times = BTreeMap::new();
         for name in time_columns(contract) {
             let column = shape.column(&name).expect("checked above");
-            times.insert(name, column::time(dialect, contract.table.time, column)?);
+            times.insert(name, column::time(dialect, contract.table.time_of(&column.name), column)?);
         }
         let table = Self { contract, stage, dialect, shape, times };
         table.check_fence()?;
@@ -128,6 +128,11 @@ impl<'a> Table<'a> {
         self.kind(&self.contract.table.id) == Kind::Integer
     }
 
+    /// Whether the key is binary.
+    pub fn has_binary_id(&self) -> bool {
+        self.kind(&self.contract.table.id) == Kind::Binary
+    }
+
     /// Returns how a column holds a time; `None` if it holds none.
     pub fn time(&self, name: &str) -> Option<Time> {
         self.times.get(name).copied()
@@ -168,6 +173,9 @@ fn own_columns(contract: &Contract, stage: &Stage) -> BTreeSet<String> {
         names.extend(state.conditions.iter().map(|(column, _)| column.clone()));
     }
     names.extend(contract.claim.filter.iter().map(|(column, _)| column.clone()));
+    names.extend(
+        contract.claim.order.iter().filter_map(|order| contract.order_column(order)).map(str::to_owned),
+    );
     names.extend(contract.claim.fair.iter().map(|fair| fair.name.clone()));
     if let Some(group) = &contract.group {
         names.insert(group.by.clone());

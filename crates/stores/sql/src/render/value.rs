@@ -204,9 +204,11 @@ impl StepBuilder<'_> {
 
     fn now_for(&self, target: TargetColumn<'_>) -> String {
         let table = self.table;
-        let form = target
-            .column
-            .and_then(|column| column::time(table.dialect, table.contract.table.time, column).ok());
+        let times = &table.contract.table;
+        let own_form =
+            |column: &ShapeColumn| if target.effect { times.time } else { times.time_of(&column.name) };
+        let form =
+            target.column.and_then(|column| column::time(table.dialect, own_form(column), column).ok());
         match (form, target.column) {
             // A column without a role is no time to us, whatever its type: its form is guessed, as for an effect's
             // column.

@@ -26,7 +26,7 @@ impl Table<'_> {
 
     /// A key as the internal table stores it.
     fn remembered_id(&self, id: &str) -> String {
-        let text = self.as_text(id);
+        let text = self.key_text(id);
         match self.dialect {
             Dialect::Postgres | Dialect::Sqlite => text,
             Dialect::Mysql => format!("CONVERT({text} USING utf8mb4) COLLATE utf8mb4_bin"),

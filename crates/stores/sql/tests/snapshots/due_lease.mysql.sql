@@ -25,7 +25,7 @@ SELECT
       FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6) + INTERVAL 30 SECOND) * 1000), COALESCE(t.`run_at` + 1, 0)
     ) AS CHAR
   ),
-  CAST(t.`attempts` + 1 AS SIGNED),
+  CAST(COALESCE(t.`attempts`, 0) + 1 AS SIGNED),
   NULL,
   NULL,
   NULL,
@@ -38,7 +38,7 @@ SELECT
 FROM `jobs` AS t
 WHERE t.`state` = 'open'
   AND t.`run_at` <= FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-  AND t.`attempts` < 10
+  AND COALESCE(t.`attempts`, 0) < 10
 ORDER BY t.`run_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -341,7 +341,7 @@ WHERE t.`id` = v.`id`
 SELECT CAST(t.`id` AS SIGNED)
 FROM `jobs` AS t
 WHERE t.`state` = 'open'
-  AND t.`attempts` >= 10
+  AND COALESCE(t.`attempts`, 0) >= 10
   AND t.`run_at` <= FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
 LIMIT ?;
 
@@ -350,7 +350,7 @@ SELECT CAST(t.`id` AS SIGNED)
 FROM `jobs` AS t
 WHERE t.`id` IN ({held})
   AND t.`state` = 'open'
-  AND t.`attempts` >= 10
+  AND COALESCE(t.`attempts`, 0) >= 10
   AND t.`run_at` <= FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
 FOR UPDATE SKIP LOCKED;
 
@@ -366,7 +366,7 @@ SELECT CAST(
 ) AS w
 FROM `jobs` AS t
 WHERE t.`state` = 'open'
-  AND t.`attempts` < 10
+  AND COALESCE(t.`attempts`, 0) < 10
   AND t.`run_at` IS NOT NULL
 ORDER BY t.`run_at`
 LIMIT 1;
@@ -383,7 +383,7 @@ SELECT (
     FROM `jobs` AS t
     WHERE t.`state` = 'open'
     AND t.`run_at` <= FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-    AND t.`attempts` < 10
+    AND COALESCE(t.`attempts`, 0) < 10
     ORDER BY t.`run_at`
     LIMIT 1
 ),

@@ -54,7 +54,7 @@ SELECT
 FROM "jobs" AS t
 WHERE t."state" = 'open'
   AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint
-  AND t."attempts" < 10
+  AND COALESCE(t."attempts", 0) < 10
 ORDER BY t."run_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -74,7 +74,7 @@ RETURNING
 SELECT
   (t."id")::bigint,
   (t."run_at")::text,
-  (t."attempts")::bigint,
+  (COALESCE(t."attempts", 0))::bigint,
   NULL,
   NULL,
   NULL,
@@ -278,9 +278,9 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "jobs" AS t
 WHERE t."state" = 'open'
-  AND ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+  AND ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
   AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'no attempts left'
-  AND t."attempts" >= 10
+  AND COALESCE(t."attempts", 0) >= 10
   AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -297,7 +297,7 @@ FROM moved AS t;
 SELECT (0 - ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."run_at"::bigint * 1000)))::bigint AS w
 FROM "jobs" AS t
 WHERE t."state" = 'open'
-  AND t."attempts" < 10
+  AND COALESCE(t."attempts", 0) < 10
   AND t."run_at" IS NOT NULL
 ORDER BY t."run_at"
 LIMIT 1;
@@ -315,7 +315,7 @@ SELECT (
       FROM "jobs" AS t
       WHERE t."state" = 'open'
       AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint
-      AND t."attempts" < 10
+      AND COALESCE(t."attempts", 0) < 10
       ORDER BY t."run_at"
       LIMIT 1
   )
@@ -385,7 +385,7 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "jobs" AS t
-    WHERE ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+    WHERE ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
     AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
     AND t."state" = 'broken'
     LIMIT 10001
@@ -414,7 +414,7 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "jobs" AS t
 WHERE t."state" = 'broken'
-  AND ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+  AND ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
   AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
   AND (
     $1::float8 IS NULL

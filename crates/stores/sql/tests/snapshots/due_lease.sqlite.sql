@@ -42,7 +42,7 @@ WHERE t."state" = 'open'
     OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
     ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
     END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-  AND t."attempts" < 10
+  AND COALESCE(t."attempts", 0) < 10
 ORDER BY CASE
   WHEN typeof(t."run_at") IN ('integer', 'real')
   OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
@@ -121,7 +121,7 @@ WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
 RETURNING
   CAST("id" AS INTEGER),
   CAST("run_at" AS TEXT),
-  CAST("attempts" AS INTEGER),
+  CAST(COALESCE("attempts", 0) AS INTEGER),
   NULL,
   NULL,
   NULL,
@@ -558,9 +558,9 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "jobs" AS t
 WHERE t."state" = 'open'
-  AND ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+  AND ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
   AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'no attempts left'
-  AND t."attempts" >= 10
+  AND COALESCE(t."attempts", 0) >= 10
   AND CASE
     WHEN typeof(t."run_at") IN ('integer', 'real')
     OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
@@ -618,7 +618,7 @@ SELECT CAST(
 ) AS w
 FROM "jobs" AS t
 WHERE t."state" = 'open'
-  AND t."attempts" < 10
+  AND COALESCE(t."attempts", 0) < 10
   AND t."run_at" IS NOT NULL
 ORDER BY CASE
   WHEN typeof(t."run_at") IN ('integer', 'real')
@@ -657,7 +657,7 @@ SELECT (
     OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
     ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
     END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-    AND t."attempts" < 10
+    AND COALESCE(t."attempts", 0) < 10
     ORDER BY CASE
     WHEN typeof(t."run_at") IN ('integer', 'real')
     OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
@@ -744,7 +744,7 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "jobs" AS t
-    WHERE ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+    WHERE ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
     AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
     AND t."state" = 'broken'
     LIMIT 10001
@@ -801,7 +801,7 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "jobs" AS t
 WHERE t."state" = 'broken'
-  AND ((t."state" = 'broken') OR (t."state" = 'open' AND t."attempts" >= 10))
+  AND ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
   AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
   AND (
     ?1 IS NULL

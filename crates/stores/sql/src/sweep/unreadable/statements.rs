@@ -129,7 +129,7 @@ impl Table<'_> {
     }
 
     fn order_times(&self) -> Vec<ComparedTime<'_>> {
-        let order = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
+        let order = self.contract.claim.order.iter().filter_map(|order| self.contract.order_column(order));
         let sequence = self.group().into_iter().flat_map(|group| group.sequence.iter().map(String::as_str));
         let times = order.chain(sequence).filter(|column| self.time(column).is_some());
         times
