@@ -11,6 +11,8 @@ pub enum Reason {
     NotJson { field: String, column: String },
     #[error("{field}: {column} is not a JSON object")]
     NotObject { field: String, column: String },
+    #[error("{field}: the join {join} has more than {limit} rows")]
+    ManyRows { field: String, join: String, limit: u32 },
     #[error("{field}: the map has no value for {value:?} of {column}")]
     NotInMap { field: String, column: String, value: String },
     #[error("{field}: the map has no value for a {column} that is NULL or empty")]

@@ -51,6 +51,7 @@ impl<'a> RowSources<'a> {
         let value = match &source.column {
             SourceColumn::Own(column) => self.fields.get(&self.contract.field_of_column(&column.name)),
             SourceColumn::Joined { alias, column } => self.fields.get(&format!("{alias}.{column}")),
+            SourceColumn::Rows { alias } => return self.rows(field, alias),
             SourceColumn::Absent => return Ok(Value::Null),
         };
         if source.path.is_empty() {
@@ -63,6 +64,23 @@ impl<'a> RowSources<'a> {
             Problem::NotJson => Reason::NotJson { field: field.to_owned(), column: name(source) },
             Problem::NotObject => Reason::NotObject { field: field.to_owned(), column: name(source) },
         })
+    }
+}
+
+impl RowSources<'_> {
+    /// Returns the list of a join of several rows; NULL if there are none.
+    fn rows(&self, field: &str, alias: &str) -> Result<Value, Reason> {
+        let Some(list) = self.fields.get(alias).as_text() else { return Ok(Value::Null) };
+        let rows = serde_json::from_str::<Vec<&RawValue>>(list).map_or(0, |rows| rows.len());
+        let many =
+            self.contract.joins.iter().find(|join| join.alias == alias).and_then(|join| join.many.as_ref());
+        match many {
+            Some(many) if rows > many.at_most as usize => {
+                Err(Reason::ManyRows { field: field.to_owned(), join: alias.to_owned(), limit: many.at_most })
+            }
+            _ if rows == 0 => Ok(Value::Null),
+            _ => Ok(Value::Text(list.to_owned())),
+        }
     }
 }
 
@@ -105,6 +123,7 @@ pub(super) fn name(source: &Source) -> String {
     let column = match &source.column {
         SourceColumn::Own(column) => column.name.clone(),
         SourceColumn::Joined { alias, column } => format!("{alias}.{column}"),
+        SourceColumn::Rows { alias } => alias.clone(),
         SourceColumn::Absent => "a column that the table lacks".to_owned(),
     };
     let path = source.path.iter().map(|member| format!(".{member}"));

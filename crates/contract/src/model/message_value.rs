@@ -59,6 +59,8 @@ pub enum SourceColumn {
     Own(Column),
     /// A column of a join.
     Joined { alias: String, column: String },
+    /// All rows of a join that reads several, as a JSON list of objects.
+    Rows { alias: String },
     /// An optional column that the table lacks: always NULL.
     Absent,
 }
@@ -139,7 +141,7 @@ impl Source {
     pub fn own_column(&self) -> Option<&Column> {
         match &self.column {
             SourceColumn::Own(column) => Some(column),
-            SourceColumn::Joined { .. } | SourceColumn::Absent => None,
+            SourceColumn::Joined { .. } | SourceColumn::Rows { .. } | SourceColumn::Absent => None,
         }
     }
 

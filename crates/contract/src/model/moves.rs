@@ -166,9 +166,27 @@ pub struct Join {
     /// This table's column = (alias or `row`, column).
     pub on: Vec<(String, (String, String))>,
     /// Columns to read; optional ones that the table lacks are read as NULL.
-    pub columns: Vec<Column>,
+    pub columns: Vec<JoinedColumn>,
+    /// Whether several rows are read for each row, and how.
+    pub many: Option<ManyRows>,
     /// Whether the table may be absent; every column is then read as NULL.
     pub optional: bool,
+}
+
+/// A column of a join, and the name under which a composer reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinedColumn {
+    pub name: String,
+    pub column: Column,
+}
+
+/// A join that reads several rows, as one list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManyRows {
+    /// The number of rows above which the row is rejected.
+    pub at_most: u32,
+    /// The columns of the other table by which the rows are ordered.
+    pub order: Vec<String>,
 }
 
 /// A composer field that counts other rows of the same table with the same values; read with the joins after the claim.

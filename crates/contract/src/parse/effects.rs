@@ -3,7 +3,7 @@
 use postrider_config::{Item, TableReader, Value, suggestion};
 
 use crate::identifier::identifier;
-use crate::{Absent, Column, Effect, Expr, Join, Literal, Transition, Write};
+use crate::{Absent, Column, Effect, Expr, Join, JoinedColumn, Literal, ManyRows, Transition, Write};
 
 use super::columns::Names;
 use super::values::literal;
@@ -193,10 +193,13 @@ pub(super) fn joins(reader: &TableReader<'_>, names: &Names) -> Vec<Join> {
     let mut found = Vec::new();
     for item in items {
         let Some(join) = item.table().and_then(|reader| join(&reader, &known, names)) else { continue };
-        if known.contains(&join.alias) {
+        if known.contains(&join.alias) || found.iter().any(|other: &Join| other.alias == join.alias) {
             item.mistake(format!("another join is named `{}`", join.alias), "choose another name");
         }
-        known.push(join.alias.clone());
+        // The rows of a join that reads several are no single row to join on.
+        if join.many.is_none() {
+            known.push(join.alias.clone());
+        }
         found.push(join);
     }
     found
@@ -222,12 +225,49 @@ fn join(reader: &TableReader<'_>, known: &[String], names: &Names) -> Option<Joi
                 .collect::<Vec<_>>(),
         )
     });
-    let columns = reader
-        .required("columns", "write columns = [\"COLUMN\"]")
-        .map(|item| item.one_or_many().iter().filter_map(super::columns::column).collect());
+    let columns =
+        reader.required("columns", "write columns = [\"COLUMN\"]").map(|item| joined_columns(&item));
+    let at_most = reader.get("many").map(|item| item.number(1..=1000));
+    let order = reader.get("order").map(|item| (joined_order(&item), item));
+    if let (None, Some((_, item))) = (at_most, &order) {
+        item.mistake("has no effect without `many`", "add many = 100, or remove it");
+    }
+    let order = order.map_or_else(Vec::new, |(order, _)| order);
+    let many = at_most.map(|at_most| Some(ManyRows { at_most: at_most?, order }));
     let optional = reader.get("optional").and_then(|item| item.boolean()).unwrap_or(false);
     reader.finish();
-    Some(Join { alias: alias?, table: table?, on: on?, columns: columns?, optional })
+    let many = match many {
+        Some(many) => Some(many?),
+        None => None,
+    };
+    Some(Join { alias: alias?, table: table?, on: on?, columns: columns?, many, optional })
+}
+
+/// Reads columns under their own names, or `{ NAME = "COLUMN" }`.
+fn joined_columns(item: &Item<'_>) -> Vec<JoinedColumn> {
+    if !item.is_table() {
+        let columns = item.one_or_many().into_iter().filter_map(|item| super::columns::column(&item));
+        return columns.map(|column| JoinedColumn { name: column.name.clone(), column }).collect();
+    }
+    let Some(named) = item.table() else { return Vec::new() };
+    let one = |(name, item): (&str, Item<'_>)| {
+        if !is_field(name) {
+            item.mistake(format!("invalid name {name:?}"), "use letters, digits and `_`");
+        }
+        Some(JoinedColumn { name: name.to_owned(), column: super::columns::column(&item)? })
+    };
+    named.all().filter_map(one).collect()
+}
+
+fn joined_order(item: &Item<'_>) -> Vec<String> {
+    let name = |item: &Item<'_>| {
+        let text = item.text()?;
+        if let Err(why) = identifier(text) {
+            item.mistake(why, "");
+        }
+        Some(text.to_owned())
+    };
+    item.one_or_many().iter().filter_map(name).collect()
 }
 
 fn equality(

@@ -35,6 +35,10 @@ impl Find for Scope<'_> {
         let join = self.joins.iter().find(|join| join.alias == name)?;
         Some(join.columns.iter().map(|column| column.name.as_str()).collect())
     }
+
+    fn is_list(&self, name: &str) -> bool {
+        self.joins.iter().any(|join| join.alias == name && join.many.is_some())
+    }
 }
 
 pub(super) fn message(
@@ -74,7 +78,7 @@ fn value(item: &Item<'_>, names: &Names, joins: &[Join]) -> Option<MessageValue>
         return of_table(&scope);
     }
     let text = item.text()?;
-    if !text.contains('.') {
+    if !text.contains('.') && !scope.is_list(text) {
         return Some(MessageValue::Column(column(item)?));
     }
     read(item, template::source(text, &scope)).map(MessageValue::Member)

@@ -14,6 +14,9 @@ pub(super) trait Find {
 
     /// Returns the columns of the join of that name, if there is one.
     fn join(&self, name: &str) -> Option<Vec<&str>>;
+
+    /// Whether the join of that name reads several rows.
+    fn is_list(&self, name: &str) -> bool;
 }
 
 const FILTERS: [&str; 5] = ["lower", "upper", "trim", "replace", "default"];
@@ -82,11 +85,17 @@ pub(super) fn source(text: &str, find: &impl Find) -> Result<Source, Problem> {
         let (name, optional) = first.strip_suffix('?').map_or((first, false), |name| (name, true));
         return Ok(Source { column: SourceColumn::Own(find.column(name, optional)?), path });
     };
-    if path.is_empty() {
-        return Err((
-            format!("`{first}` is a join, and has several columns"),
-            format!("write \"{first}.COLUMN\""),
-        ));
+    match (find.is_list(first), path.is_empty()) {
+        (true, true) => return Ok(Source { column: SourceColumn::Rows { alias: first.to_owned() }, path }),
+        (true, false) => {
+            let what = format!("`{first}` is a join of several rows, which have no single value");
+            return Err((what, format!("write \"{first}\": the list of its rows")));
+        }
+        (false, true) => {
+            let what = format!("`{first}` is a join, and has several columns");
+            return Err((what, format!("write \"{first}.COLUMN\"")));
+        }
+        (false, false) => {}
     }
     let column = path.remove(0);
     if !columns.contains(&column.as_str()) {

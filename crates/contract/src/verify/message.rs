@@ -43,12 +43,13 @@ impl Verifier<'_> {
             SourceColumn::Own(column) => column.optional.then(|| column.name.clone()),
             SourceColumn::Joined { alias, column } => {
                 let lacks = |join: &&Join| {
-                    let optional = |known: &crate::Column| known.name == *column && known.optional;
+                    let optional =
+                        |known: &crate::JoinedColumn| known.name == *column && known.column.optional;
                     join.alias == *alias && (join.optional || join.columns.iter().any(optional))
                 };
                 self.contract.joins.iter().find(lacks).map(|_| format!("{alias}.{column}"))
             }
-            SourceColumn::Absent => None,
+            SourceColumn::Rows { .. } | SourceColumn::Absent => None,
         }
     }
 }

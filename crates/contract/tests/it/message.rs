@@ -107,3 +107,28 @@ fn a_join_is_named_with_a_column_that_it_reads() {
         assert!(mistakes.contains(part), "{topic}: {mistakes}");
     }
 }
+
+#[test]
+fn a_join_of_several_rows_is_one_value() {
+    let with = |more: &str, topic: &str| {
+        let join = "[[join]]\nas = \"items\"\ntable = \"items\"\non = { order_id = \"row.deal_id\" }\n\
+                    columns = { name = \"title\" }\n";
+        let text =
+            Contract::builtin("outbox").unwrap().replacen("[[stage]]", &format!("{join}{more}[[stage]]"), 1);
+        Contract::parse("c.toml", &text.replacen("\"topic\"", topic, 1))
+    };
+    let contract = with("many = 5\norder = \"place\"\n", "\"items\"").unwrap();
+    assert_eq!(columns(&contract), [], "no column of the row");
+    let next =
+        "[[join]]\nas = \"maker\"\ntable = \"makers\"\non = { id = \"items.maker\" }\ncolumns = \"name\"\n";
+    for (more, topic, part) in [
+        ("many = 5\n", "\"items.name\"", "`items` is a join of several rows, which have no single value"),
+        ("many = 0\n", "\"topic\"", "expected a whole number from 1 to 1000"),
+        ("order = \"place\"\n", "\"topic\"", "has no effect without `many`; add many = 100"),
+        (&format!("many = 5\n{next}"), "\"topic\"", "no join above is named `items`"),
+    ] {
+        let mistakes = with(more, topic).unwrap_err().to_string();
+        assert!(mistakes.contains(part), "{more}: {mistakes}");
+    }
+    assert!(with("", "\"items.name\"").is_ok(), "the name of the column in the join");
+}

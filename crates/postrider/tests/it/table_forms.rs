@@ -14,6 +14,7 @@ everywhere! {
     times_have_a_form_for_each_column;
     rows_are_claimed_in_the_order_of_a_plain_column;
     names_enums_and_generated_columns;
+    recipients_and_attachments_are_rows_of_other_tables;
 }
 
 /// The records in the folder of the transport, sorted.
@@ -340,4 +341,57 @@ async fn names_enums_and_generated_columns(kind: &'static str) {
     assert_eq!(database.count(&count("'done'")).await, 1);
     database.sandbox.run(&["requeue", "jobs", "2"]).success();
     assert_eq!(database.count(&count("'new'")).await, 1);
+}
+
+/// Recipients and attachments are rows of two other tables.
+async fn recipients_and_attachments_are_rows_of_other_tables(kind: &'static str) {
+    let joins = "[[join]]\nas = \"people\"\ntable = \"people\"\non = { mail = \"row.id\" }\n\
+                 columns = { email = \"address\", name = \"called\" }\nmany = 3\norder = \"place\"\n\
+                 [[join]]\nas = \"files\"\ntable = \"files\"\non = { mail = \"row.id\" }\n\
+                 columns = { filename = \"name\", content = \"data\" }\nmany = 5\n";
+    let message = "to = \"people\"\nfrom = { text = \"shop@example.net\" }\nsubject = \"topic\"\ntext = \"payload\"\n\
+                   attachments = \"files\"\n";
+    let contract = CONTRACT
+        .replace("\"record\"", "\"email\"")
+        .replace("topic   = \"topic\"\npayload = \"payload\"\n", message)
+        + joins;
+    let database = TestDatabase::new(kind, &contract).await;
+    database.sql(TABLE).await;
+    let (blob, large) = match kind {
+        "postgres" => ("bytea", "decode(repeat('41', 100000), 'hex')"),
+        "mysql" => ("LONGBLOB", "REPEAT('A', 100000)"),
+        _ => ("BLOB", "CAST(replace(hex(zeroblob(50000)), '0', 'A') AS BLOB)"),
+    };
+    database
+        .sql(&format!(
+            "CREATE TABLE people (mail varchar(40), address varchar(90), called varchar(90), place integer); \
+             CREATE TABLE files (mail varchar(40), name varchar(90), data {blob})"
+        ))
+        .await;
+    let person = |mail: &str, address: &str, called: &str, place: u8| {
+        format!("INSERT INTO people VALUES ('{mail}', '{address}', {called}, {place});")
+    };
+    let ids = ["1", "2", "3", "4"];
+    database.sql(&ids.map(|id| insert(id, "new", "0")).concat()).await;
+    let people = [
+        person("1", "b@x.example", "'Bea'", 2),
+        person("1", "a@x.example", "NULL", 1),
+        person("3", "c@x.example", "NULL", 1),
+        person("4", "1@x.example", "NULL", 1).repeat(4),
+    ];
+    database.sql(&people.concat()).await;
+    database.sql("INSERT INTO files VALUES ('1', 'a.txt', 'Hello')").await;
+    database.sql(&format!("INSERT INTO files VALUES ('3', 'large.txt', {large})")).await;
+    drained(&database, "SELECT COUNT(*) FROM jobs WHERE state IN ('done', 'broken')", 4).await;
+    for (id, reason) in [("2", "to: no recipient%"), ("4", "to: the join people has more than 3 rows%")] {
+        let query = format!("SELECT COUNT(*) FROM jobs WHERE id = '{id}' AND failure LIKE '{reason}'");
+        assert_eq!(database.count(&query).await, 1, "{id}: {reason}");
+    }
+    let files = std::fs::read_dir(database.sandbox.path("outbox")).unwrap().flatten();
+    let mut mails: Vec<String> = files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect();
+    mails.sort_by_key(String::len);
+    assert_eq!(mails.len(), 2);
+    let (first, second) = (mails[0].find("<a@x.example>").unwrap(), mails[0].find("<b@x.example>").unwrap());
+    assert!(first < second && mails[0].contains("Bea") && mails[0].contains("a.txt"), "{}", mails[0]);
+    assert!(mails[1].len() > 100_000 && mails[1].contains("large.txt"), "{} bytes", mails[1].len());
 }

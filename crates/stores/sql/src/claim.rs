@@ -3,6 +3,7 @@
 pub(crate) mod columns;
 mod count_fields;
 pub(crate) mod join;
+pub(crate) mod lists;
 pub(crate) mod lost;
 pub(crate) mod next_due;
 pub(crate) mod params;
@@ -84,7 +85,7 @@ impl OpenTable {
         let mut found: HashMap<RowId, Fields> = HashMap::with_capacity(leases.len());
         for part in leases.chunks(self.batch) {
             let ids: Vec<RowId> = part.iter().map(|lease| lease.id.clone()).collect();
-            let mut joined = self.joined(on, &ids).await?;
+            let mut joined = self.joined_with_lists(on, &ids).await?;
             for (id, fields) in on.fetch("load message columns", &self.statements.load, Ids(&ids)).await? {
                 let more = joined.remove(&id);
                 found.insert(id, self.with_joined(fields, more));
@@ -119,9 +120,14 @@ impl OpenTable {
             return;
         }
         for part in claimed.chunks_mut(self.batch) {
+            if self.measure_lists(on, part).await.is_err() {
+                for row in &mut *part {
+                    row.fields = None;
+                }
+            }
             let inline = part.iter().filter(|row| row.fields.is_some());
             let ids: Vec<RowId> = inline.map(|row| row.lease.id.clone()).collect();
-            let joined = self.joined(on, &ids).await;
+            let joined = self.joined_with_lists(on, &ids).await;
             for row in part {
                 let fields = row.fields.take();
                 row.fields = match &joined {
@@ -130,6 +136,18 @@ impl OpenTable {
                 };
             }
         }
+    }
+
+    async fn joined_with_lists(
+        &self,
+        on: &impl Driver,
+        ids: &[RowId],
+    ) -> Result<HashMap<RowId, Vec<Value>>, Error> {
+        let mut joined = self.joined(on, ids).await?;
+        for (id, lists) in self.lists(on, ids).await? {
+            joined.entry(id).or_default().extend(lists);
+        }
+        Ok(joined)
     }
 
     async fn joined(&self, on: &impl Driver, ids: &[RowId]) -> Result<HashMap<RowId, Vec<Value>>, Error> {

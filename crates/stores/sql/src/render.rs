@@ -39,6 +39,7 @@ pub fn render(
         handoff: table.handoff(),
         load: table.load(),
         join: table.join(),
+        lists: table.lists(),
         settle: Transition::SETTLES
             .into_iter()
             .map(|transition| (transition, table.settle(transition)))

@@ -100,6 +100,10 @@ impl<'s> Samples<'s, '_> {
         if let Some(join) = &statements.join {
             self.add("join", join, Ids(std::slice::from_ref(&self.lease.id)));
         }
+        for scripts in statements.lists.iter().flatten() {
+            self.add("sizes of a list", &scripts.sizes, Ids(std::slice::from_ref(&self.lease.id)));
+            self.add("rows of a list", &scripts.rows, Ids(std::slice::from_ref(&self.lease.id)));
+        }
     }
 
     fn add_groups(&mut self, from: &str, scripts: &'s crate::GroupScripts) {

@@ -79,7 +79,8 @@ impl Shape {
             let mut names: Vec<String> =
                 effects.flat_map(|effect| effect.values.iter().map(|(name, _)| name.clone())).collect();
             for join in joins {
-                names.extend(join.columns.iter().map(|column| column.name.clone()));
+                names.extend(join.columns.iter().map(|known| known.column.name.clone()));
+                names.extend(join.many.iter().flat_map(|many| many.order.iter().cloned()));
                 names.extend(join.on.iter().map(|(name, _)| name.clone()));
             }
             rename(columns, &names);

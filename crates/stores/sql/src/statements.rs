@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use postrider_contract::Transition;
 
 pub use crate::begin::statements::{FindExpired, ReclaimScripts, ValidLeases};
+pub use crate::claim::lists::ListScripts;
 pub use crate::claim::lost::statements::{FindClaimed, LostClaimScripts};
 pub use crate::claim::next_due::NextDue;
 pub use crate::claim::statements::{ClaimRows, LoadFields, LoadJoined};
@@ -34,6 +35,8 @@ pub struct Statements {
     pub handoff: Option<HandoffScripts>,
     pub load: LoadFields,
     pub join: Option<LoadJoined>,
+    /// One per join of several rows; `None` if its table is absent.
+    pub lists: Vec<Option<ListScripts>>,
     pub settle: BTreeMap<Transition, Settle>,
     /// Records an attempt whose row was cancelled meanwhile: the row stays cancelled.
     pub late: BTreeMap<Transition, Settle>,

@@ -37,17 +37,24 @@ impl Table<'_> {
     }
 
     fn joined_fields(&self) -> Arc<[String]> {
-        let (joins, counts) = (&self.contract.joins, &self.contract.counts);
+        let (joins, counts) = (self.single_joins(), &self.contract.counts);
         let reached = self.reached().map(|_| REACHED.to_owned());
-        if joins.is_empty() && counts.is_empty() && reached.is_none() {
+        if self.contract.joins.is_empty() && counts.is_empty() && reached.is_none() {
             return Arc::from([]);
         }
         let of = |join: &'_ Join| {
             let columns = join.columns.iter();
-            columns.map(|column| format!("{}.{}", join.alias, column.name)).collect::<Vec<_>>()
+            columns.map(|known| format!("{}.{}", join.alias, known.name)).collect::<Vec<_>>()
         };
+        let lists = self.contract.joins.iter().filter(|join| join.many.is_some());
+        let lists = lists.map(|join| join.alias.clone());
         let counted = counts.iter().map(|count| count.field.clone());
-        joins.iter().flat_map(of).chain(counted).chain(reached).chain([CLOCK.to_owned()]).collect()
+        let single = joins.into_iter().flat_map(of).chain(counted).chain(reached);
+        single.chain([CLOCK.to_owned()]).chain(lists).collect()
+    }
+
+    fn single_joins(&self) -> Vec<&Join> {
+        self.contract.joins.iter().filter(|join| join.many.is_none()).collect()
     }
 
     /// Returns the expression cast to text.

@@ -27,12 +27,12 @@ impl Table<'_> {
                 columns: join
                     .columns
                     .iter()
-                    .map(|column| self.joined_column(join, &column.name, is_there))
+                    .map(|known| self.joined_column(join, &known.column.name, is_there))
                     .collect(),
                 clause: if is_there { self.join_clause(join) } else { String::new() },
             }
         };
-        self.contract.joins.iter().map(of).collect()
+        self.contract.joins.iter().filter(|join| join.many.is_none()).map(of).collect()
     }
 
     fn joined_column(&self, join: &Join, column: &str, is_there: bool) -> String {
@@ -42,7 +42,13 @@ impl Table<'_> {
         self.as_text("NULL")
     }
 
-    fn join_clause(&self, join: &Join) -> String {
+    /// Whether the table of a join is there, with the columns that it joins on.
+    pub(super) fn has_join(&self, join: &Join) -> bool {
+        there(self.contract, self.shape).contains(join.alias.as_str())
+    }
+
+    /// Returns the clause `LEFT JOIN … ON …`.
+    pub(super) fn join_clause(&self, join: &Join) -> String {
         let alias = self.alias(&join.alias);
         let equal = |(column, (side, other)): &(String, (String, String))| {
             let side = if side == "row" { "t".to_owned() } else { self.alias(side) };
@@ -53,12 +59,12 @@ impl Table<'_> {
         format!("\nLEFT JOIN {table} AS {alias} ON {}", on.join(" AND "))
     }
 
-    fn alias(&self, name: &str) -> String {
+    pub(super) fn alias(&self, name: &str) -> String {
         self.quote(&format!("j_{name}"))
     }
 }
 
-fn has(shape: &Shape, table: &str, column: &str) -> bool {
+pub(super) fn has(shape: &Shape, table: &str, column: &str) -> bool {
     shape.related.get(table).is_some_and(|columns| columns.iter().any(|known| known.name == column))
 }
 
@@ -99,8 +105,10 @@ pub(crate) fn missing(contract: &Contract, shape: &Shape) -> Vec<String> {
             missing.push(format!("table {table} is missing: {needed_by}"));
             continue;
         }
-        let own = join.on.iter().map(|(column, _)| column);
-        let read = join.columns.iter().filter(|column| !column.optional).map(|column| &column.name);
+        let order = join.many.iter().flat_map(|many| &many.order);
+        let own = join.on.iter().map(|(column, _)| column).chain(order);
+        let required = join.columns.iter().filter(|known| !known.column.optional);
+        let read = required.map(|known| &known.column.name);
         let lacking: BTreeSet<&String> =
             own.chain(read).filter(|column| !has(shape, table, column)).collect();
         missing

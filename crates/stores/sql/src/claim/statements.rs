@@ -262,7 +262,8 @@ impl Table<'_> {
         let among = builder.among(&self.id(), Param::Ids);
         let text = format!("SELECT {}\nFROM {from}\nWHERE {among}", columns.join(", "));
         let script = Script { steps: vec![builder.finish(&text, Yields::Other)] };
-        Some(LoadJoined { script, columns: self.layout().joined.len() })
+        let lists = self.contract.joins.iter().filter(|join| join.many.is_some()).count();
+        Some(LoadJoined { script, columns: self.layout().joined.len() - lists })
     }
 }
 

@@ -255,7 +255,8 @@ fn foreign_names(contract: &Contract) -> BTreeSet<String> {
     for join in &contract.joins {
         names.insert(join.alias.clone());
         names.extend(join.table.split('.').map(str::to_owned));
-        names.extend(join.columns.iter().map(|column| column.name.clone()));
+        names.extend(join.columns.iter().map(|known| known.column.name.clone()));
+        names.extend(join.many.iter().flat_map(|many| many.order.iter().cloned()));
         for (column, (alias, other)) in &join.on {
             names.extend([column.clone(), alias.clone(), other.clone()]);
         }
