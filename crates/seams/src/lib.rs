@@ -25,6 +25,7 @@ pub mod scrub;
 pub mod secret;
 pub mod store;
 pub mod suppression;
+pub mod table;
 pub mod tcp;
 pub mod transport;
 pub mod wake_ups;
@@ -47,6 +48,7 @@ pub use row::{ClaimedRow, Fields, Lease, RowId, Value};
 pub use secret::{Secret, Secrets};
 pub use store::Store;
 pub use suppression::{Suppression, Suppressions};
+pub use table::TableDescription;
 pub use transport::Transport;
 pub use wake_ups::{WakeUp, WakeUps};
 

@@ -8,6 +8,7 @@ use postrider_sql::ddl;
 use postrider_sql::ddl::migrate::{self, Alter, ExistingTable};
 use postrider_sql::driver::Driver as _;
 use postrider_sql::internal::TABLES;
+use postrider_sql::verify::hazards::Constraints;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, PgConnection};
 
 use crate::connect::Database;
@@ -26,6 +27,10 @@ pub type Migration = migrate::Migration<Database>;
 impl Alter for Database {
     async fn found(&self, contract: &Contract) -> Result<ExistingTable, Error> {
         shape::found(self, contract).await
+    }
+
+    async fn constraints(&self, contract: &Contract) -> Result<Constraints, Error> {
+        shape::constraints(self, contract).await
     }
 
     async fn internal_tables(&self) -> Result<[bool; TABLES.len()], Error> {

@@ -12,6 +12,7 @@ mod begin;
 pub mod bind;
 mod claim;
 pub mod ddl;
+pub mod describe;
 pub mod driver;
 mod error;
 mod find;

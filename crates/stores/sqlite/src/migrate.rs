@@ -5,6 +5,7 @@ use postrider_seams::store::Error;
 use postrider_sql::ddl::migrate::{self, Alter, ExistingTable};
 use postrider_sql::driver::Retry;
 use postrider_sql::internal::TABLES;
+use postrider_sql::verify::hazards::Constraints;
 use sqlx::{AssertSqlSafe, Executor as _};
 
 use crate::connect::Database;
@@ -16,6 +17,10 @@ pub type Migration = migrate::Migration<Database>;
 impl Alter for Database {
     async fn found(&self, contract: &Contract) -> Result<ExistingTable, Error> {
         shape::found(self, contract).await
+    }
+
+    async fn constraints(&self, contract: &Contract) -> Result<Constraints, Error> {
+        shape::constraints(self, contract).await
     }
 
     async fn internal_tables(&self) -> Result<[bool; TABLES.len()], Error> {

@@ -10,6 +10,7 @@ use crate::ddl::former::{self, FormerIndex};
 use crate::ddl::{self, Index};
 use crate::driver::Driver;
 use crate::internal;
+use crate::verify::hazards::Constraints;
 use crate::{Dialect, Shape};
 
 /// The existing table of a contract, its related tables and indexes.
@@ -24,6 +25,9 @@ pub struct ExistingTable {
 pub trait Alter: Driver {
     /// Reads the contract's table.
     fn found(&self, contract: &Contract) -> impl Future<Output = Result<ExistingTable, Error>> + Send;
+
+    /// Reads the constraints of the contract's table, and of those that its effects write to.
+    fn constraints(&self, contract: &Contract) -> impl Future<Output = Result<Constraints, Error>> + Send;
 
     /// Returns which of the internal tables exist.
     fn internal_tables(&self) -> impl Future<Output = Result<[bool; internal::TABLES.len()], Error>> + Send;

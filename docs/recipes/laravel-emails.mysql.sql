@@ -1,0 +1,23 @@
+CREATE TABLE emails (
+  id           INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  label        VARCHAR(255) NULL,
+  recipient    BLOB NOT NULL,
+  cc           BLOB NULL,
+  bcc          BLOB NULL,
+  subject      BLOB NOT NULL,
+  view         VARCHAR(255) NOT NULL,
+  variables    BLOB NULL,
+  body         LONGBLOB NOT NULL,
+  attachments  LONGBLOB NULL,
+  attempts     INT NOT NULL DEFAULT 0,
+  sending      TINYINT(1) NOT NULL DEFAULT 0,
+  failed       TINYINT(1) NOT NULL DEFAULT 0,
+  error        TEXT NULL,
+  encrypted    TINYINT(1) NOT NULL DEFAULT 0,
+  scheduled_at TIMESTAMP NULL,
+  sent_at      TIMESTAMP NULL,
+  delivered_at TIMESTAMP NULL,
+  created_at   TIMESTAMP NULL,
+  updated_at   TIMESTAMP NULL,
+  deleted_at   TIMESTAMP NULL
+);
