@@ -96,6 +96,7 @@ pub fn lane(
         composer,
         transport,
         queue: None,
+        contract_memory: None,
         limits,
     }
 }

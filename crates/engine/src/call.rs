@@ -178,6 +178,7 @@ impl<'a> Call<'a> {
     async fn compose(&mut self, runner: &Runner) {
         let claimed: Vec<usize> =
             (0..self.steps.len()).filter(|&at| matches!(self.steps[at], Step::Claimed)).collect();
+        runner.outcomes.first_rows.composed(claimed.len());
         let composed = if claimed.len() == self.rows.len() {
             compose::compose(runner, &self.rows).await
         } else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::Contract;
-use postrider_seams::{Composer, Queue, Store, Transport};
+use postrider_seams::{Composer, ContractMemory, Queue, Store, Transport};
 
 /// The parts of one running stage.
 #[derive(Clone)]
@@ -20,6 +20,9 @@ pub struct Lane {
     /// The external queue that delivers pointers to rows; `None` if the table alone is the queue. The contract must be
     /// prepared for it ([`Contract::with_queue`]).
     pub queue: Option<Arc<dyn Queue>>,
+    /// Remembers whether the contract is known to be good; until then the lane stops if most of its first rows are
+    /// rejected. `None`: it is.
+    pub contract_memory: Option<Arc<dyn ContractMemory>>,
     pub limits: Limits,
 }
 

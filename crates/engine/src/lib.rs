@@ -15,6 +15,7 @@ mod deliverer;
 mod engine;
 mod fair_queue;
 mod first_breaks;
+mod first_rows;
 pub mod lane;
 mod large;
 mod lease_extender;

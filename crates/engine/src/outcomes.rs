@@ -11,6 +11,7 @@ use postrider_seams::store::Settlement;
 use tokio::sync::Notify;
 
 use crate::batch::LeaseRef;
+use crate::first_rows::FirstRows;
 
 /// A decided move that waits to be written to the store.
 #[derive(Debug)]
@@ -100,6 +101,8 @@ impl DecidedRow {
 #[derive(Debug)]
 pub(crate) struct OutcomeQueue {
     inner: Mutex<Inner>,
+    /// Keeps back rejections while the contract is new.
+    pub first_rows: FirstRows,
     arrived: Notify,
     sizes: SettleSizes,
     /// Notified when a whole batch waits.
@@ -130,7 +133,13 @@ impl OutcomeQueue {
         let (inner, arrived, full) = (Mutex::default(), Notify::new(), Notify::new());
         let near = sizes.near.max(1);
         let sizes = SettleSizes { near, distant: sizes.distant.max(near) };
-        Self { inner, arrived, sizes, full }
+        Self { inner, first_rows: FirstRows::new(false), arrived, sizes, full }
+    }
+
+    /// Keeps back rejections until the contract is judged, if it is new.
+    #[must_use]
+    pub fn watching(self, is_new: bool) -> Self {
+        Self { first_rows: FirstRows::new(is_new), ..self }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -139,6 +148,18 @@ impl OutcomeQueue {
 
     /// Queues outcomes for the settlers.
     pub fn push(&self, rows: Vec<DecidedRow>) {
+        if !rows.is_empty() {
+            self.settle_now(self.first_rows.pass(rows));
+        }
+    }
+
+    /// Queues the outcomes that were kept back long enough.
+    pub fn push_kept(&self) {
+        self.settle_now(self.first_rows.take_kept(false));
+    }
+
+    /// Queues outcomes that are not kept back.
+    pub fn settle_now(&self, rows: Vec<DecidedRow>) {
         if rows.is_empty() {
             return;
         }
@@ -220,6 +241,7 @@ impl OutcomeQueue {
 
     /// Closes the queue: settlers take what is left, then end.
     pub fn close(&self) {
+        self.settle_now(self.first_rows.take_kept(true));
         self.lock().closed = true;
         self.arrived.notify_one();
         self.full.notify_one();

@@ -32,7 +32,8 @@ use crate::unanswered::UnansweredClaims;
 use crate::waiting::{Run, Waiting};
 use crate::watchdog::{LastProgress, TrueSince};
 use crate::{
-    claimer, deliverer, lease_extender, maintenance, prober, queue_receiver, settler, unanswered, watchdog,
+    claimer, deliverer, first_rows, lease_extender, maintenance, prober, queue_receiver, settler, unanswered,
+    watchdog,
 };
 
 /// The minimum time left on a lease when a delivery begins; a quarter of the lease if leases are short.
@@ -110,7 +111,8 @@ impl Runner {
         let outcomes = OutcomeQueue::new(SettleSizes {
             near: settles.settle_batch,
             distant: settles.settle_batch_distant,
-        });
+        })
+        .watching(lane.contract_memory.is_some());
         let workers = workers(&lane, &*transport);
         let bounded_room = bounded_room(&lane, &*transport);
         // Where clients share the deliveries, a prepared call would occupy a share of them.
@@ -252,6 +254,7 @@ impl Runner {
         background.spawn(prober::run(Arc::clone(&self)));
         background.spawn(watchdog::run(Arc::clone(&self)));
         background.spawn(unanswered::run(Arc::clone(&self)));
+        background.spawn(first_rows::run(Arc::clone(&self)));
         let mut settlers = JoinSet::new();
         for _ in 0..facts.settlers.max(1) {
             settlers.spawn(settler::run(Arc::clone(&self)));

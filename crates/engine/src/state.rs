@@ -45,6 +45,8 @@ struct Conditions {
     /// Why the database seems to refuse every outcome, and whether this closes the lane for claims.
     refused: Option<(String, bool)>,
     queue: Option<String>,
+    /// Why the contract is probably wrong.
+    contract: Option<String>,
     stalled: Option<String>,
     /// Since when the lane has been stalled, or its store away, without interruption.
     stuck: Option<Instant>,
@@ -107,6 +109,7 @@ impl LaneState {
                 store: None,
                 refused: None,
                 queue: None,
+                contract: None,
                 stalled: None,
                 stuck: None,
             }),
@@ -127,8 +130,9 @@ impl LaneState {
             conditions.note_stuck();
             let target_is_open = conditions.target.is_none() || conditions.trial;
             let is_refused = conditions.refused.as_ref().is_some_and(|(_, closes)| *closes);
+            let is_closed = is_refused || conditions.contract.is_some();
             let open =
-                conditions.phase == Phase::Running && !conditions.paused && target_is_open && !is_refused;
+                conditions.phase == Phase::Running && !conditions.paused && target_is_open && !is_closed;
             self.open.store(open, Relaxed);
             drop(conditions);
             self.changed.send_modify(|tick| *tick += 1);
@@ -204,6 +208,15 @@ impl LaneState {
         });
     }
 
+    /// Sets or clears the reason why the contract is probably wrong, which closes the lane for claims.
+    pub fn set_contract(&self, trouble: Option<String>) {
+        self.change(|conditions| {
+            let changed = conditions.contract != trouble;
+            conditions.contract = trouble;
+            changed
+        });
+    }
+
     /// Whether the external queue is away.
     pub fn has_queue_trouble(&self) -> bool {
         self.lock().queue.is_some()
@@ -265,6 +278,9 @@ impl LaneState {
             Phase::Draining => return Health::Draining,
             Phase::Stopped => return Health::Stopped,
             Phase::Starting | Phase::Running => {}
+        }
+        if let Some(reason) = &conditions.contract {
+            return Health::Misconfigured { reason: reason.clone() };
         }
         match (&conditions.store, &conditions.target) {
             (Some(StoreTrouble::Misconfigured(reason)), _) | (_, Some(TargetTrouble::Refused(reason))) => {

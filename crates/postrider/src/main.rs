@@ -7,6 +7,7 @@ mod api;
 mod cli;
 mod clocks;
 mod commands;
+mod contract_memory;
 mod demo;
 mod descriptors;
 mod effective_settings;

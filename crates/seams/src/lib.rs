@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod composer;
 mod connect_error;
+mod contract_memory;
 pub mod dice;
 pub mod envelope;
 mod error_chain;
@@ -33,6 +34,7 @@ pub mod wake_ups;
 pub use clock::ClockOffset;
 pub use composer::Composer;
 pub use connect_error::ConnectError;
+pub use contract_memory::ContractMemory;
 pub use dice::{Dice, ThreadDice};
 pub use envelope::{Content, Envelope, Mail, Record, Webhook};
 pub use error_chain::error_chain;

@@ -147,6 +147,7 @@ pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Runn
         store: store.clone(),
         transport: script.clone(),
         queue: None,
+        contract_memory: None,
         limits: Limits {
             concurrency: 1,
             batch: 50,

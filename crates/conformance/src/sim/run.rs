@@ -119,6 +119,7 @@ fn start(shared: &Arc<SimState>, number: usize) -> Worker {
         composer: Arc::new(AcceptAllComposer),
         transport: Arc::new(FaultyTarget { shared: Arc::clone(shared), life: Arc::clone(&life) }),
         queue: None,
+        contract_memory: None,
         limits: Limits {
             concurrency: 4,
             batch: 10,

@@ -58,6 +58,7 @@ fn runner(table: &Arc<MemoryTable>, contract: Contract) -> Arc<Runner> {
         composer: Arc::new(Unused),
         transport: Arc::new(Unused),
         queue: None,
+        contract_memory: None,
         limits: Limits {
             concurrency: 1,
             batch: 1,

@@ -476,6 +476,7 @@ pub fn lane(store: Arc<dyn Store>, transport: Arc<dyn Transport>, limits: Limits
         composer: Arc::new(AcceptingComposer { limit: 1024 * 1024 }),
         transport,
         queue: None,
+        contract_memory: None,
         limits,
     }
 }

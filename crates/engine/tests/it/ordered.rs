@@ -142,6 +142,7 @@ fn start(table: &Arc<MemoryTable>, broker: &Arc<Broker>, worker: &str) -> Engine
         composer,
         transport: Arc::clone(broker) as Arc<dyn Transport>,
         queue: None,
+        contract_memory: None,
         limits: limits(),
     });
     engine

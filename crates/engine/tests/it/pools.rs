@@ -119,6 +119,7 @@ fn start_with(table: &Arc<MemoryTable>, receiver: &Arc<Receiver>, worker: &str, 
         composer,
         transport: Arc::clone(receiver) as Arc<dyn Transport>,
         queue: None,
+        contract_memory: None,
         limits,
     });
     engine

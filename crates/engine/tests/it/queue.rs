@@ -171,6 +171,7 @@ fn start_on(
         composer: Arc::new(AcceptingComposer { limit: 1024 * 1024 }),
         transport: Arc::clone(transport) as Arc<dyn Transport>,
         queue: Some(Arc::clone(queue) as Arc<dyn Queue>),
+        contract_memory: None,
         limits,
     });
     engine

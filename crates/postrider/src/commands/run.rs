@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use postrider_engine::{AnnouncedLane, Engine, Lane};
 use postrider_seams::store::{self, Class};
-use postrider_seams::{Dice, ThreadDice};
+use postrider_seams::{ContractMemory, Dice, ThreadDice};
 use postrider_server::{Api, Lanes, Listener, MetricsAccess, MetricsRecorder};
 use postrider_telemetry::{Exporter, LaneParts};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -15,6 +15,7 @@ use super::{CommandContext, missing_locks};
 use crate::api;
 use crate::cli::RunArgs;
 use crate::clocks;
+use crate::contract_memory::LaneContract;
 use crate::descriptors;
 use crate::emails::files;
 use crate::failure::Failure;
@@ -150,6 +151,7 @@ async fn build_lane(
     if let Some(age) = lane.emails.remove_files_after {
         files::sweep(lane.clone(), Arc::clone(&store), age);
     }
+    let memory = LaneContract::of(lane, Arc::clone(&store));
     let mut seams = LaneParts { store, composer, transport };
     if let Some(traces) = traces {
         seams = postrider_telemetry::observe(traces, &lane.name, &lane.contract.name, seams);
@@ -162,6 +164,7 @@ async fn build_lane(
         composer: seams.composer,
         transport: seams.transport,
         queue,
+        contract_memory: memory.map(|memory| Arc::new(memory) as Arc<dyn ContractMemory>),
         limits: lane.limits,
     })
 }

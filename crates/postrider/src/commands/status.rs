@@ -3,6 +3,7 @@
 mod watch;
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -11,6 +12,7 @@ use postrider_seams::store;
 
 use super::CommandContext;
 use crate::cli::StatusArgs;
+use crate::contract_memory::LaneContract;
 use crate::failure::Failure;
 use crate::settings::LaneSettings;
 use crate::text_table::TextTable;
@@ -64,19 +66,36 @@ async fn query_lane(context: &CommandContext, lane: &LaneSettings) -> Result<Tab
         transport_problem(context, lane),
         queue_problem(context, lane)
     );
-    let problem = [target, queue].into_iter().flatten().reduce(|first, second| format!("{first}, {second}"));
-    Ok(TableStatus { problem, ..status? })
+    let mut status = status?;
+    let problem = [status.problem.take(), target, queue]
+        .into_iter()
+        .flatten()
+        .reduce(|first, second| format!("{first}, {second}"));
+    Ok(TableStatus { problem, ..status })
 }
 
 async fn query_table(context: &CommandContext, lane: &LaneSettings) -> Result<TableStatus, store::Error> {
     let table = context.wiring.open(lane).await?;
+    let stopped = match LaneContract::of(lane, Arc::clone(&table)) {
+        Some(contract) => contract.has_stopped().await?,
+        None => false,
+    };
     Ok(TableStatus {
         paused: table.paused(&lane.name).await?,
         counts: table.count_by_state().await?,
         lag: table.lag().await?,
-        problem: None,
+        problem: stopped.then(|| stopped_note(lane)),
         unknown_states: table.unknown_states().await?,
     })
+}
+
+/// Says that a worker stopped the lane, and what to do.
+fn stopped_note(lane: &LaneSettings) -> String {
+    let name = &lane.name;
+    format!(
+        "stopped: most of the first rows of its contract were rejected; see `postrider preview {name}`, or accept it with \
+         `postrider resume {name}`"
+    )
 }
 
 async fn transport_problem(context: &CommandContext, lane: &LaneSettings) -> Option<String> {
