@@ -1,6 +1,7 @@
 //! The command line: commands, options and their help texts. The help is also the reference (docs/reference/cli.txt).
 
 mod access;
+mod contract;
 mod rows;
 mod send;
 #[cfg(test)]
@@ -14,7 +15,8 @@ use clap::parser::ValueSource;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub use access::{AccountCommand, CredentialArgs, KeyCommand, KeyCreateArgs, SecretCommand};
-pub use rows::{LaneArgs, ListArgs, MoveArgs, ShowArgs};
+pub use contract::{ContractCommand, DialectName, DraftArgs, PurposeName};
+pub use rows::{LaneArgs, ListArgs, MoveArgs, PreviewArgs, ShowArgs};
 pub use send::{MailArgs, RecordArgs, SendCommand, WebhookArgs};
 
 /// Deliver the rows of outbox tables: e-mails, webhooks and records for message brokers
@@ -80,6 +82,8 @@ pub enum Command {
     List(ListArgs),
     /// Show one row with all its columns
     Show(ShowArgs),
+    /// Compose rows and show the messages as they would be sent; claims nothing and sends nothing
+    Preview(PreviewArgs),
     /// Requeue rows; each gets all its attempts again
     Requeue(MoveArgs),
     /// Cancel rows; not possible if the contract has no cancelled state
@@ -88,14 +92,14 @@ pub enum Command {
     Release(MoveArgs),
     /// Pause a lane on every instance; deliveries in progress are finished
     Pause(LaneArgs),
-    /// Resume a paused lane
+    /// Resume a paused lane, or one that stopped because the first rows of its contract were rejected
     Resume(LaneArgs),
     /// Delete finished rows that are older than their retention, in chunks
     Purge(LaneArgs),
     /// Manage the addresses and domains that get no mail
     #[command(subcommand)]
     Suppress(SuppressCommand),
-    /// List, show and verify contracts, which define what tables mean
+    /// Draft, list, show and verify contracts, which define what tables mean
     #[command(subcommand)]
     Contract(ContractCommand),
     /// Render and check mail templates, built-in ones and those of a folder
@@ -136,7 +140,12 @@ impl Command {
         !matches!(
             self,
             Self::Demo(_)
-                | Self::Contract(_)
+                | Self::Contract(
+                    ContractCommand::List { .. }
+                        | ContractCommand::Show { .. }
+                        | ContractCommand::Verify { .. }
+                        | ContractCommand::Ddl { .. }
+                )
                 | Self::Secret(_)
                 | Self::Settings { .. }
                 | Self::Completions(_)
@@ -268,50 +277,6 @@ pub struct SuppressListArgs {
     /// Store of the list [default: the only store that mail lanes use]
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum ContractCommand {
-    /// List the built-in contracts
-    List {
-        /// Print one JSON object per contract
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print the TOML of a built-in contract
-    Show {
-        /// Name of the contract
-        name: String,
-        /// Print the whole contract as one JSON object
-        #[arg(long)]
-        json: bool,
-    },
-    /// Check a contract file and report all mistakes at once
-    Verify {
-        /// Contract file to check
-        file: PathBuf,
-        /// Print one JSON object; mistakes are one JSON object on stderr
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print the DDL of a contract's table
-    Ddl {
-        /// Name of a built-in contract, or a contract file
-        name: String,
-        /// Database to print it for
-        #[arg(long, value_enum)]
-        dialect: DialectName,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DialectName {
-    Postgres,
-    Mysql,
-    Sqlite,
 }
 
 #[derive(Debug, Subcommand)]

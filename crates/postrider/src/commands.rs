@@ -5,12 +5,14 @@ mod bench;
 pub mod check;
 mod completions;
 mod contract;
+mod draft;
 mod key;
 mod list;
 mod manual;
 mod migrate;
 mod moves;
 mod pause;
+mod preview;
 mod purge;
 mod run;
 mod secret;
@@ -41,11 +43,11 @@ use crate::wiring::{LaneTable, MissingFile, StoreKind, Wiring};
 pub async fn run_command(cli: Cli) -> Result<(), Failure> {
     let Cli { config, command, .. } = cli;
     match command {
-        Command::Demo(args) => demo::run(&args).await,
+        Command::Demo(args) => Box::pin(demo::run(&args)).await,
         Command::Settings { json } => settings::run(json),
         Command::Completions(args) => completions::run(&args),
         Command::Manual { folder } => manual::run(&folder),
-        Command::Contract(command) => contract::run(&command),
+        Command::Contract(command) => contract::run(config, &command).await,
         Command::Secret(command) => secret::run(&command),
         Command::Key(command) => key::run(&CommandContext::open(config)?, &command).await,
         Command::Account(command) => {
@@ -60,6 +62,7 @@ pub async fn run_command(cli: Cli) -> Result<(), Failure> {
         Command::Status(args) => status::run(&CommandContext::open(config)?, &args).await,
         Command::List(args) => list::run(&CommandContext::open(config)?, &args).await,
         Command::Show(args) => show::run(&CommandContext::open(config)?, &args).await,
+        Command::Preview(args) => preview::run(&CommandContext::open(config)?, &args).await,
         Command::Requeue(args) => {
             moves::run(&CommandContext::open(config)?, &args, OperatorAction::Requeue).await
         }

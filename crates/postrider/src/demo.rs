@@ -40,7 +40,7 @@ pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
     let file = folder.path().join("postrider.toml");
     std::fs::write(&file, &settings)?;
     print_indented("Settings for this demo (postrider.toml):", &settings);
-    let account = create_tables(&file).await?;
+    let account = Box::pin(create_tables(&file)).await?;
 
     let webhooks = WebhookReceiver::start(folder.path()).await?;
     let application = Application::open(folder.path(), args.rows, webhooks.url(), account).await?;

@@ -1,4 +1,4 @@
-//! Previews what a lane would send for a row now. It claims nothing and sends nothing.
+//! Composes rows as their lane would now, for display: in the console and by `preview`. It claims nothing and sends nothing.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use postrider_contract::{ColumnRole, Counters};
 use postrider_seams::inspect::RowView;
 use postrider_seams::row::{ClaimedRow, Fields, Lease, RowId};
 use postrider_seams::store::Error;
-use postrider_seams::{Envelope, Outcome, Value};
+use postrider_seams::{Composer, Envelope, Outcome, Value};
 
 use crate::settings::LaneSettings;
 use crate::wiring::{LaneTable, Wiring};
@@ -26,13 +26,23 @@ pub async fn compose(
         Ok(composer) => composer,
         Err(failure) => return Ok(Some(Err(failure.to_string()))),
     };
+    compose_row(lane, table, &*composer, &row).await
+}
+
+/// Composes a row that was read; `None` if it is gone.
+pub async fn compose_row(
+    lane: &LaneSettings,
+    table: &dyn LaneTable,
+    composer: &dyn Composer,
+    row: &RowView,
+) -> Result<Option<Result<Envelope, String>>, Error> {
     let size: u64 = row.columns.iter().filter_map(|(_, value)| Some(value.as_ref()?.len() as u64)).sum();
     if size > composer.size_limit() {
         return Ok(Some(Err(format!("the row has {size} bytes, more than the limit"))));
     }
     let Some((lease, fields)) = load_row(table, &row.id).await? else { return Ok(None) };
     let fields = without_history(&fields);
-    let claimed = as_claimed(lane, &row, lease, fields, size);
+    let claimed = as_claimed(lane, row, lease, fields, size);
     let composed = tokio::time::timeout(TIMEOUT, composer.compose(std::slice::from_ref(&claimed))).await;
     let composed = composed.ok().and_then(|composed| composed.into_iter().next());
     Ok(Some(match composed {

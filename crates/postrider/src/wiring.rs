@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
-use postrider_seams::{Backend, ClockOffset, Migrate, Produce, Queue, Secrets, Transport};
+use postrider_seams::{Backend, ClockOffset, Migrate, Produce, Queue, Secrets, TableDescription, Transport};
 use postrider_sender::Reliable;
+use postrider_sql::describe::describe;
 use postrider_sql::driver::execute::Execute;
 #[cfg(feature = "aws")]
 use postrider_store_dynamodb as dynamodb;
@@ -130,10 +131,6 @@ impl Wiring {
         })
     }
 
-    fn database(&self, lane: &LaneSettings) -> &Database {
-        self.database_named(&lane.store)
-    }
-
     fn database_named(&self, store: &str) -> &Database {
         self.databases.get(store).expect("the settings were looked up: every store that is named is there")
     }
@@ -165,15 +162,36 @@ impl Wiring {
 
     /// Opens the lane's table. An unavailable database is a transient error.
     pub async fn open(&self, lane: &LaneSettings) -> Result<Arc<dyn LaneTable>, Error> {
-        let contract = (*lane.contract).clone();
-        let stage = contract.stages[lane.stage].name.clone();
-        Ok(match self.database(lane) {
-            Database::Postgres(database) => database.open(contract, &stage, &lane.name).await?,
-            Database::Mysql(database) => database.open(contract, &stage, &lane.name).await?,
-            Database::Sqlite(database) => database.open(contract, &stage, &lane.name).await?,
+        self.open_on(&lane.store, (*lane.contract).clone(), lane.stage, &lane.name).await
+    }
+
+    /// Opens a contract's table on a store; `lane` names it in messages.
+    pub async fn open_on(
+        &self,
+        store: &str,
+        contract: Contract,
+        stage: usize,
+        lane: &str,
+    ) -> Result<Arc<dyn LaneTable>, Error> {
+        let stage = contract.stages[stage].name.clone();
+        Ok(match self.database_named(store) {
+            Database::Postgres(database) => database.open(contract, &stage, lane).await?,
+            Database::Mysql(database) => database.open(contract, &stage, lane).await?,
+            Database::Sqlite(database) => database.open(contract, &stage, lane).await?,
             #[cfg(feature = "aws")]
-            Database::DynamoDb(database) => database.open(contract, &stage, &lane.name).await?,
+            Database::DynamoDb(database) => database.open(contract, &stage, lane).await?,
         })
+    }
+
+    /// Describes a table that no contract names yet; `None` if there is no such table.
+    pub async fn describe(&self, store: &str, table: &str) -> Result<Option<TableDescription>, Error> {
+        match self.database_named(store) {
+            Database::Postgres(database) => describe(&**database, table).await,
+            Database::Mysql(database) => describe(database, table).await,
+            Database::Sqlite(database) => describe(database, table).await,
+            #[cfg(feature = "aws")]
+            Database::DynamoDb(_) => Err(optional::dynamodb::no_description(store)),
+        }
     }
 
     /// The migration of the lane's table, whether it exists or not.

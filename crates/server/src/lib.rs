@@ -18,3 +18,4 @@ pub use api::{Api, LaneControl, LaneDefinition};
 pub use listener::{BindError, ConnectionLimits, Listener, MetricsAccess};
 pub use prometheus::{MetricsError, MetricsRecorder};
 pub use ready::Lanes;
+pub use rows::{MessageView, NameValue, message};

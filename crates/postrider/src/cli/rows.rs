@@ -69,3 +69,18 @@ pub struct MoveArgs {
     #[arg(long)]
     pub json: bool,
 }
+
+#[derive(Debug, Args)]
+pub struct PreviewArgs {
+    /// Name of the lane
+    pub lane: String,
+    /// Maximum number of rows that wait for delivery, the oldest first
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rows: u32,
+    /// Also compose as many finished rows, the newest first
+    #[arg(long)]
+    pub finished: bool,
+    /// Print one JSON object per row, and one with the counts
+    #[arg(long)]
+    pub json: bool,
+}

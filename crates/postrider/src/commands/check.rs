@@ -32,16 +32,18 @@ struct Report {
 impl Report {
     /// Each `fix` also has its former name `mend`, for programs that know only that one.
     fn json(&self) -> serde_json::Value {
-        let finding = |finding: &Finding| {
-            let Finding { level, text, fix } = finding;
-            json!({ "level": level, "text": text, "fix": fix, "mend": fix })
-        };
         json!({
             "lane": self.lane, "contract": self.contract, "ok": self.ok,
-            "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
+            "findings": self.findings.iter().map(finding_json).collect::<Vec<_>>(),
             "fix": self.fixes, "mend": self.fixes,
         })
     }
+}
+
+/// A finding as an object.
+pub fn finding_json(finding: &Finding) -> serde_json::Value {
+    let Finding { level, text, fix } = finding;
+    json!({ "level": level, "text": text, "fix": fix, "mend": fix })
 }
 
 /// Checks the chosen lanes; an error if any of them has a finding that prevents deliveries.
@@ -166,18 +168,7 @@ fn print_text(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Res
         "lane {} (contract {} {}, stage {stage})",
         lane.name, lane.contract.name, lane.contract.version
     )?;
-    for finding in &report.findings {
-        let level = match finding.level {
-            Level::Ok => "ok     ",
-            Level::Warning => "warning",
-            Level::Error => "error  ",
-        };
-        let mut lines = finding.text.lines();
-        writeln!(out, "  {level}  {}", lines.next().unwrap_or_default())?;
-        for line in lines {
-            writeln!(out, "           {line}")?;
-        }
-    }
+    print_findings(out, &report.findings)?;
     let (by_migrate, by_hand) = report.fixes.split_at(report.migrates);
     let name = &lane.name;
     print_statements(
@@ -193,6 +184,23 @@ fn print_text(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Res
         by_hand,
     )?;
     writeln!(out)?;
+    Ok(())
+}
+
+/// Prints findings, one per line, with their level.
+pub fn print_findings(out: &mut impl Write, findings: &[Finding]) -> Result<(), Failure> {
+    for finding in findings {
+        let level = match finding.level {
+            Level::Ok => "ok     ",
+            Level::Warning => "warning",
+            Level::Error => "error  ",
+        };
+        let mut lines = finding.text.lines();
+        writeln!(out, "  {level}  {}", lines.next().unwrap_or_default())?;
+        for line in lines {
+            writeln!(out, "           {line}")?;
+        }
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! `contract`: lists, shows and verifies contracts, and prints the tables that they describe.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use postrider_composers::message;
 use postrider_config::Mistakes;
@@ -9,6 +9,7 @@ use postrider_contract::Contract;
 use postrider_sql::Dialect;
 use serde_json::json;
 
+use super::draft;
 use crate::cli::{ContractCommand, DialectName};
 use crate::failure::Failure;
 use crate::output::{Output, line};
@@ -17,8 +18,9 @@ use crate::text_table::TextTable;
 use crate::wiring::ComposerKind;
 
 /// Runs a `contract` command; an invalid contract is an error.
-pub fn run(command: &ContractCommand) -> Result<(), Failure> {
+pub async fn run(config: Option<PathBuf>, command: &ContractCommand) -> Result<(), Failure> {
     match command {
+        ContractCommand::Draft(args) => draft::run(config, args).await,
         ContractCommand::List { json } => list(*json),
         ContractCommand::Show { name, json } => show(name, *json),
         ContractCommand::Verify { file, json } => verify(file, Output::new(*json)),

@@ -62,6 +62,15 @@ impl Sources {
 impl Settings {
     /// Reads and checks the settings; the error lists every mistake.
     pub fn load(sources: &Sources) -> Result<Self, InvalidSettings> {
+        Self::load_with(sources, true)
+    }
+
+    /// Reads the settings without the lanes, whose contracts may be yet to write.
+    pub fn load_without_lanes(sources: &Sources) -> Result<Self, InvalidSettings> {
+        Self::load_with(sources, false)
+    }
+
+    fn load_with(sources: &Sources, with_lanes: bool) -> Result<Self, InvalidSettings> {
         let file = sources.file();
         let whole = Place::new(file.as_ref().map_or(BUILT_IN_NAME.into(), |file| file.display().to_string()));
         let mut tree = read(file.as_deref(), &whole)?;
@@ -83,7 +92,7 @@ impl Settings {
         let context = Context { report: &report, base: &base, variable: &variable, follow: &follow };
         let written = RawSettings::read(&Reader::new(&context, TableReader::root(&report, &tree)));
         secrets.set_ttl(written.server.secret_ttl);
-        let lanes = lookup(&written, &context, &whole);
+        let lanes = if with_lanes { lookup(&written, &context, &whole) } else { Vec::new() };
         if let Some((found, text)) = written.server.mistake(&written.store_names) {
             context.wrong(&found.place, "server.api", text);
         }

@@ -20,6 +20,11 @@ pub(in crate::wiring) fn mistakes(url: &str) -> Vec<OptionMistake> {
     Settings::from_url(url).err().map(|error| error.mistakes).unwrap_or_default()
 }
 
+/// The refusal of a description: no columns could be read.
+pub(in crate::wiring) fn no_description(store: &str) -> Error {
+    Error::new(Class::Misconfigured, format!("{store} is DynamoDB, whose tables are described by no columns"))
+}
+
 /// The refusal of the API's tables.
 pub(in crate::wiring) fn no_internal_tables(store: &str) -> Error {
     let text = format!("[server] api: {store} is DynamoDB; the API needs PostgreSQL, MySQL or SQLite");

@@ -60,8 +60,9 @@ fn every_printed_contract_is_valid() {
 #[tokio::test]
 async fn the_guides_contract_fits_the_guides_table() {
     let text = std::fs::read_to_string(root().join("docs/guides/own-table.md")).unwrap();
-    let ddl = blocks(&text, "sql").into_iter().next().expect("the guide has a table");
-    let contract = blocks(&text, "toml").into_iter().find(|block| is_contract(block)).expect("a contract");
+    let ddl = blocks(&text, "sql").into_iter().find(|block| block.contains("TABLE")).expect("a table");
+    let contracts = blocks(&text, "toml").into_iter().filter(|block| is_contract(block));
+    let contract = contracts.into_iter().find(|block| block.contains("order_mail")).expect("a contract");
     let example = std::fs::read_to_string(root().join("examples/own-table/order_mail.toml")).unwrap();
     assert!(example.ends_with(&contract), "the guide prints the file of the example");
 
@@ -80,4 +81,42 @@ async fn the_guides_contract_fits_the_guides_table() {
         let lease = finding["text"].as_str().unwrap().contains("no lease columns");
         assert!(finding["level"] == "ok" || lease, "{finding}");
     }
+}
+
+/// The view of the guide, over a table of an application: rows are claimed, settled and left alone through it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_guides_view_is_drained() {
+    let text = std::fs::read_to_string(root().join("docs/guides/own-table.md")).unwrap();
+    let view = blocks(&text, "sql").into_iter().find(|block| block.contains("VIEW")).expect("a view");
+    let contracts = blocks(&text, "toml").into_iter().filter(|block| is_contract(block));
+    let contract = contracts.into_iter().find(|block| block.contains("order_events")).expect("a contract");
+    let url = fresh(&server("POSTRIDER_TEST_POSTGRES"), "guide_view").await;
+    let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+    let table = "CREATE TABLE orders (order_id bigint PRIMARY KEY, customer_id text, document jsonb, exported boolean NOT NULL, \
+                 export_state text NOT NULL DEFAULT 'waiting', export_tries integer NOT NULL DEFAULT 0, \
+                 export_at timestamptz, export_error text);";
+    let rows = "INSERT INTO orders (order_id, customer_id, document, exported) VALUES (1, 'c', '{}', true), \
+                (2, 'c', NULL, true), (3, 'c', '{}', false);";
+    for sql in [table, &view, rows] {
+        sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.unwrap();
+    }
+    let settings = format!(
+        "[stores.shop]\nurl = \"{url}\"\n[transports.out]\nurl = \"file:out\"\n\
+         [lanes.orders]\ncontract = \"./orders.toml\"\npoll = \"50ms\"\n"
+    );
+    let sandbox = Sandbox::new(Some(&settings));
+    std::fs::write(sandbox.path("orders.toml"), contract).unwrap();
+    let _running = sandbox.start();
+    for _ in 0..400 {
+        let states: Vec<(String,)> = sqlx::query_as("SELECT export_state FROM orders ORDER BY order_id")
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        let states: Vec<&str> = states.iter().map(|(state,)| state.as_str()).collect();
+        if states == ["exported", "failed", "waiting"] {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("the rows of the view have not ended after 20 s");
 }

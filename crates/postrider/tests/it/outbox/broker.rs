@@ -70,6 +70,12 @@ impl Broker {
             Protocol::Sqs => sqs::read(&self.url, topic, count).await,
         }
     }
+
+    /// The number of records that wait in an AMQP queue.
+    pub async fn waiting(&self, queue: &str) -> usize {
+        assert_eq!(self.protocol, Protocol::Amqp, "others do not say it");
+        amqp::waiting(&self.url, queue).await
+    }
 }
 
 impl Seen {

@@ -18,6 +18,15 @@ pub async fn make(url: &str, topic: &str) {
     channel.queue_declare(topic.into(), durable, FieldTable::default()).await.unwrap();
 }
 
+/// The number of records in the queue.
+pub async fn waiting(url: &str, topic: &str) -> usize {
+    let connection = Connection::connect(url, ConnectionProperties::default()).await.unwrap();
+    let channel = connection.create_channel().await.unwrap();
+    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+    let queue = channel.queue_declare(topic.into(), passive, FieldTable::default()).await.unwrap();
+    usize::try_from(queue.message_count()).unwrap()
+}
+
 /// Reads the records and removes them from the queue.
 pub async fn read(url: &str, topic: &str, count: usize) -> Vec<Seen> {
     let connection = Connection::connect(url, ConnectionProperties::default()).await.unwrap();
