@@ -27,10 +27,6 @@ use clap::{Parser, Subcommand};
 
 use crate::report::Report;
 
-/// The allocator of the product.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[derive(Parser)]
 #[command(name = "postrider-bench", about = "Measure Postrider and its baselines in one run")]
 struct Arguments {

@@ -28,10 +28,6 @@ use std::process::ExitCode;
 use crate::cli::LogFormat;
 use crate::failure::Failure;
 
-/// A row is dozens of small texts, and the system's allocator took half of the engine's time (decision 050).
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Worker threads of the runtime. Few are enough: the work is waiting for networks, and each thread costs memory.
 const THREADS: usize = 4;
 
