@@ -10,7 +10,7 @@ CREATE INDEX {unless} dispatch_job_metadata_search ON dispatch_job_metadata ({ke
 
 CREATE INDEX {unless} dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
-CREATE INDEX {unless} dispatch_jobs_rare_status ON dispatch_jobs ({status to list}, id{newest}){where rare};
+{mysql only} CREATE INDEX dispatch_jobs_rare_status ON dispatch_jobs ({status}, id);
 
 CREATE INDEX {unless} dispatch_jobs_of_client ON dispatch_jobs (client_id, id{newest}){where client_id};
 

@@ -7,7 +7,7 @@ use ring::hmac;
 
 use crate::access::Actor;
 use crate::page::{MAX_PAGE_SIZE, Page, PageQuery};
-use crate::sql::{Clauses as _, Dialect, NEWEST, RowReader, SqlBuilder};
+use crate::sql::{Clauses as _, Dialect, NEWEST, RowReader, SqlBuilder, Statement};
 use crate::{Error, Hub, Moment};
 
 /// The position where a page ended.
@@ -27,11 +27,13 @@ impl PagePosition {
 
 /// The order of a list, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListOrder {
+pub enum ListOrder<'a> {
     /// By id. Ids grow with time.
     Id,
     /// By id, among the rows of one kind, which have an index of their own with this order.
     IdOfKind,
+    /// By id, among the rows that an index finds in parts, each by a condition and in the order of this key.
+    IdOfStates { key: &'a str, parts: &'a [String] },
     /// By id, with a filter that no index serves: a page reads parts of the table until it has a row, and the next one
     /// reads on.
     IdInParts { table: &'static str },
@@ -45,12 +47,42 @@ pub struct List<'a, T> {
     pub doing: &'a str,
     /// Identifies the list and its filter in the signature of the cursor.
     pub context: &'a str,
-    pub order: ListOrder,
+    pub order: ListOrder<'a>,
     pub read: fn(RowReader) -> T,
     pub position: fn(&T) -> PagePosition,
 }
 
-impl ListOrder {
+impl ListOrder<'_> {
+    /// Returns the query for the first rows after this position, in order.
+    fn first_rows(
+        self,
+        query: SqlBuilder,
+        dialect: Dialect,
+        after: Option<PagePosition>,
+        limit: u32,
+    ) -> Statement {
+        let Self::IdOfStates { key, parts } = self else {
+            return self.append(query, dialect, after).push(" LIMIT ").int(limit).finish();
+        };
+        let query = match after {
+            Some(after) => query.push(&format!(" AND {key} < ")).text(&after.id),
+            None => query,
+        };
+        let Statement { sql, args } = query.finish();
+        // A statement can name a parameter several times, except on MySQL, which has no such index.
+        let part = |part: &String| {
+            format!("SELECT * FROM ({sql} AND {part} ORDER BY {key} DESC LIMIT {limit}) AS p")
+        };
+        let sql = match parts {
+            [only] => format!("{sql} AND {only} ORDER BY {key} DESC LIMIT {limit}"),
+            parts => {
+                let parts: Vec<String> = parts.iter().map(part).collect();
+                format!("{} ORDER BY id DESC LIMIT {limit}", parts.join(" UNION ALL "))
+            }
+        };
+        Statement { sql, args }
+    }
+
     /// Appends the condition for the rows after this position, and the order.
     fn append(self, query: SqlBuilder, dialect: Dialect, after: Option<PagePosition>) -> SqlBuilder {
         let Self::Created { selective } = self else {
@@ -98,8 +130,8 @@ impl Hub {
                 Some(last) => query.clone().push(" AND t.id >= ").text(last),
                 None => query.clone(),
             };
-            let part = list.order.append(part, self.dialect(), after);
-            let rows = self.fetch_all(list.doing, part.push(" LIMIT ").int(page.wanted() + 1)).await?;
+            let part = list.order.first_rows(part, self.dialect(), after, page.wanted() + 1);
+            let rows = self.fetch_rows(list.doing, part).await?;
             match last {
                 Some(last) if rows.is_empty() && parts < PARTS => after = Some(PagePosition::of_id(&last)),
                 last => break (rows.into_iter().map(list.read).collect(), last),

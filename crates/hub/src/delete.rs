@@ -3,15 +3,15 @@
 
 use crate::access::Actor;
 use crate::audit::Change;
-use crate::sql::{RARE, SqlBuilder};
+use crate::sql::{Clauses as _, SqlBuilder};
 use crate::{Error, Hub};
 
 /// The SQL conditions that the job `t` is not delivered yet. Each is a query of its own, so that each can use the
-/// partial index that holds such jobs.
-const NOT_DELIVERED: [&str; 3] = [
-    "((t.status = 'QUEUED') OR (t.status = 'ERROR' AND t.next_attempt_at IS NOT NULL))",
-    "t.status = 'IN_PROGRESS'",
-    "t.status = 'PENDING'",
+/// partial index that holds such jobs, with the state by which the contract's index of states finds the jobs, if that index holds them all.
+const NOT_DELIVERED: [(&str, Option<&str>); 3] = [
+    ("((t.status = 'QUEUED') OR (t.status = 'ERROR' AND t.next_attempt_at IS NOT NULL))", None),
+    ("t.status = 'IN_PROGRESS'", Some("IN_PROGRESS")),
+    ("t.status = 'PENDING'", Some("PENDING")),
 ];
 
 impl Hub {
@@ -41,11 +41,11 @@ impl Hub {
 
     fn delete_unless_jobs_wait(&self, table: &str, column: &str, id: &str) -> SqlBuilder {
         let mut delete = self.sql(format!("DELETE FROM {table} WHERE id = ")).text(id);
-        for condition in NOT_DELIVERED {
-            // Follows from PENDING, but is needed to match the partial index.
-            let rare = if condition.contains("PENDING") { format!(" AND {RARE}") } else { String::new() };
-            let jobs = format!("SELECT 1 FROM dispatch_jobs AS t WHERE {condition}{rare} AND t.{column} = ");
-            delete = delete.push(&format!(" AND NOT EXISTS ({jobs}")).text(id).push(")");
+        for (condition, state) in NOT_DELIVERED {
+            let found = state.map(|state| self.job_states.of(state)).unwrap_or_default();
+            let jobs = format!(" AND NOT EXISTS (SELECT 1 FROM dispatch_jobs AS t WHERE {condition}");
+            delete =
+                delete.push(&jobs).all_of(&found).push(&format!(" AND t.{column} = ")).text(id).push(")");
         }
         delete.push(" ")
     }

@@ -14,7 +14,7 @@ use crate::access::{Actor, RecentKeys, hex};
 use crate::audit::{AuditWriter, Change};
 use crate::event::EventWriter;
 use crate::group_commit::GroupCommit;
-use crate::job::{JOBS, JobWriter};
+use crate::job::{JOBS, JobStates, JobWriter};
 use crate::schema::Validators;
 use crate::sql::{
     self, Answer, Clauses as _, Dialect, Execute, Insert, NewRow, RowReader, SqlBuilder, Statement, Table,
@@ -31,11 +31,13 @@ pub struct Settings {
     pub guard: Guard,
     /// Maximum size of a payload, in bytes. Default: 1 MiB.
     pub payload_limit: usize,
+    /// Maximum number of attempts of a job without a limit of its own, as the lane of jobs has it. Default: 3.
+    pub max_attempts: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { guard: Guard::default(), payload_limit: 1 << 20 }
+        Self { guard: Guard::default(), payload_limit: 1 << 20, max_attempts: 3 }
     }
 }
 
@@ -53,6 +55,7 @@ pub struct Hub {
     pub(crate) audit_commits: Arc<GroupCommit<AuditWriter>>,
     pub(crate) queue: Option<Arc<dyn NewRowPublisher>>,
     pub(crate) validators: Arc<Validators>,
+    pub(crate) job_states: JobStates,
 }
 
 impl Hub {
@@ -70,6 +73,7 @@ impl Hub {
         let event_commits = GroupCommit::new(EventWriter(Arc::clone(&database)));
         let audit_commits = GroupCommit::new(AuditWriter(Arc::clone(&database)));
         let last_use = LastUse::default();
+        let job_states = JobStates::new(database.dialect(), settings.max_attempts);
         Ok(Self {
             database,
             settings,
@@ -83,6 +87,7 @@ impl Hub {
             audit_commits,
             queue: None,
             validators: Arc::default(),
+            job_states,
         })
     }
 
@@ -145,7 +150,11 @@ impl Hub {
     }
 
     pub(crate) async fn fetch_all(&self, doing: &str, query: SqlBuilder) -> Result<Vec<RowReader>, Error> {
-        let answer = self.run(doing, vec![query.finish()]).await?.pop().unwrap_or_default();
+        self.fetch_rows(doing, query.finish()).await
+    }
+
+    pub(crate) async fn fetch_rows(&self, doing: &str, query: Statement) -> Result<Vec<RowReader>, Error> {
+        let answer = self.run(doing, vec![query]).await?.pop().unwrap_or_default();
         Ok(answer.rows.into_iter().map(RowReader::new).collect())
     }
 

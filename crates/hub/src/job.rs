@@ -10,6 +10,7 @@ mod list;
 mod moves;
 mod new;
 mod references;
+mod states;
 mod view;
 mod write;
 
@@ -20,6 +21,7 @@ pub use list::{Filter, MetadataFilter};
 pub use moves::RetryResult;
 pub(crate) use new::{JobDraft, Origin, check_content_type};
 pub use new::{MetadataEntry, NewJob};
+pub(crate) use states::JobStates;
 pub use view::{DispatchJob, DispatchJobMetadata};
 pub(crate) use write::{JobRequest, JobWriter};
 

@@ -7,7 +7,7 @@ use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use url::Url;
 
-use crate::sql::{Dialect, Execute, NEWEST, RARE, RowReader, SqlBuilder, Statement, status_for_lists};
+use crate::sql::{Dialect, Execute, NEWEST, RowReader, SqlBuilder, Statement};
 
 const DDL: &str = include_str!("../ddl/hub.sql");
 
@@ -97,8 +97,15 @@ async fn set_missing_allowed_hosts(database: &dyn Execute) -> Result<(), Error> 
 /// Returns all statements of the schema, whether or not they are needed.
 pub fn all(dialect: Dialect) -> Vec<String> {
     let statements = DDL.split(";\n").map(str::trim).filter(|text| !text.is_empty());
-    statements.map(|text| for_dialect(dialect, text)).collect()
+    let of_dialect = |text: &str| match text.strip_prefix(MYSQL_ONLY) {
+        Some(text) => (dialect == Dialect::Mysql).then(|| text.trim().to_owned()),
+        None => Some(text.to_owned()),
+    };
+    statements.filter_map(of_dialect).map(|text| for_dialect(dialect, &text)).collect()
 }
+
+/// The beginning of a statement for MySQL alone: elsewhere the contract has an index that serves.
+const MYSQL_ONLY: &str = "{mysql only}";
 
 /// Replaces the placeholders by the types and names of the dialect.
 fn for_dialect(dialect: Dialect, text: &str) -> String {
@@ -134,7 +141,7 @@ fn for_dialect(dialect: Dialect, text: &str) -> String {
         Dialect::Mysql => 1,
         Dialect::Sqlite => 2,
     };
-    let mut sql = text.replace("{status to list}", status_for_lists(dialect));
+    let mut sql = text.to_owned();
     for (placeholder, forms) in placeholders {
         sql = sql.replace(placeholder, forms[at]);
     }
@@ -146,8 +153,6 @@ fn for_dialect(dialect: Dialect, text: &str) -> String {
         let partial = if dialect == Dialect::Mysql { "" } else { &partial };
         sql = sql.replace(&format!("{{where {column}}}"), partial);
     }
-    let rare = format!(" WHERE {}", RARE.replace("t.", ""));
-    sql = sql.replace("{where rare}", if dialect == Dialect::Mysql { "" } else { &rare });
     sql.replace("INDEX  ", "INDEX ")
 }
 

@@ -12,7 +12,7 @@ pub use postrider_sql::bind::tsid;
 pub use postrider_sql::driver::execute::{Answer, Execute, SqlBuilder, Statement};
 
 pub use clauses::{Clauses, select, update};
-pub use dialect::{NEWEST, RARE, client_key, now, now_plus, status_for_lists, time_text};
+pub use dialect::{NEWEST, client_key, now, now_plus, status_for_lists, time_text};
 pub use insert::{Insert, NewRow, source_column, source_value};
 pub(crate) use table::columns;
 pub use table::{Column, ColumnType, RowReader, Table};

@@ -105,7 +105,10 @@ async fn purge(hub: Arc<Hub>, audit: Option<Duration>) {
 pub async fn hub(context: &CommandContext, store: &str) -> Result<Hub, Error> {
     let payload_limit = usize::try_from(context.settings.server.payload_limit).unwrap_or(usize::MAX);
     let guard = context.wiring.guard(context.settings.jobs_lane());
-    let settings = postrider_hub::Settings { guard, payload_limit };
+    let mut settings = postrider_hub::Settings { guard, payload_limit, ..postrider_hub::Settings::default() };
+    if let Some(stage) = context.settings.jobs_lane().and_then(|lane| lane.contract.stages.first()) {
+        settings.max_attempts = stage.attempts.max;
+    }
     let sealer = Arc::new(SecretEncryptor(Arc::clone(&context.settings.secrets)));
     let hub = Hub::open(context.wiring.internal_tables(store)?, settings, Some(sealer)).await?;
     let lane = context.settings.jobs_lane().filter(|lane| lane.store == store && lane.queue.is_some());

@@ -1,12 +1,13 @@
 //! Listing jobs with keyset pagination. An index serves each common filter; with another one, a page reads parts of the
 //! table.
 
+use super::states::JobStates;
 use super::view::{self, TABLE, metadata_query, read_metadata};
 use super::{DispatchJob, DispatchStatus, enum_name};
 use crate::access::{Actor, ClientScope};
 use crate::cursor::{List, ListOrder, PagePosition};
 use crate::page::{Page, PageQuery};
-use crate::sql::{Clauses as _, Dialect, RARE, SqlBuilder, now, status_for_lists};
+use crate::sql::{Clauses as _, Dialect, SqlBuilder, now, status_for_lists};
 use crate::{Error, Hub, Moment, mask};
 
 /// A filter for jobs. `None` and `false` members match every job.
@@ -35,10 +36,13 @@ pub struct MetadataFilter {
 
 impl Filter {
     /// Returns the order of the list, which decides the index that serves it.
-    fn order(&self, scope: &ClientScope) -> ListOrder {
+    fn order<'a>(&self, scope: &ClientScope, states: &'a JobStates, parts: &'a [String]) -> ListOrder<'a> {
+        if !parts.is_empty() {
+            return ListOrder::IdOfStates { key: states.key(), parts };
+        }
         let kinds = [self.client_id.as_deref(), self.event_id.as_deref(), self.subscription_id.as_deref()];
         let of_kind = kinds.into_iter().any(|kind| kind.is_some()) || scope.default_client().is_some();
-        // Few jobs are in progress, and the index of leases holds them.
+        // Few jobs are in progress.
         let few = self.rare_status() || self.status == Some(DispatchStatus::InProgress);
         if of_kind || few || self.metadata.is_some() {
             ListOrder::IdOfKind
@@ -49,11 +53,24 @@ impl Filter {
         }
     }
 
-    /// Whether the filter selects a status that the index of rare jobs holds.
+    /// Whether the filter selects a rare status, whose jobs an index holds.
     fn rare_status(&self) -> bool {
         use DispatchStatus::{Cancelled, Error, Pending};
         let rare = matches!(self.status, Some(Cancelled | Error | Pending));
         rare || self.retryable || self.due
+    }
+
+    /// Returns the parts of the contract's index of states that hold the jobs; empty if it does not hold them all.
+    fn parts(&self, states: &JobStates) -> Vec<String> {
+        use DispatchStatus::{Cancelled, Error, Pending};
+        match self.status {
+            _ if self.due => states.of("PENDING"),
+            _ if self.retryable => states.failed(),
+            Some(Pending) => states.of("PENDING"),
+            Some(Cancelled) => states.of("CANCELLED"),
+            Some(Error) => states.failed(),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether the filter has a member that no index serves alone.
@@ -63,7 +80,12 @@ impl Filter {
     }
 
     /// Appends ` AND …` for every member that is set.
-    pub(super) fn append_conditions(&self, query: SqlBuilder, dialect: Dialect) -> SqlBuilder {
+    pub(super) fn append_conditions(
+        &self,
+        query: SqlBuilder,
+        dialect: Dialect,
+        states: &JobStates,
+    ) -> SqlBuilder {
         let status = status_for_lists(dialect);
         let mut query = query
             .and_equals("client_id", self.client_id.as_deref())
@@ -72,13 +94,9 @@ impl Filter {
             .and_equals("subscription_id", self.subscription_id.as_deref())
             .and_created(self.created_after, self.created_before);
         if self.status == Some(DispatchStatus::InProgress) {
-            query = query.push(" AND t.status = 'IN_PROGRESS'");
+            query = query.push(" AND t.status = 'IN_PROGRESS'").all_of(&states.of("IN_PROGRESS"));
         } else if let Some(wanted) = &self.status {
             query = query.push(&format!(" AND {status} = ")).text(&enum_name(wanted));
-        }
-        if self.rare_status() {
-            // Follows from the status, but is needed to match the partial index.
-            query = query.push(" AND ").push(RARE);
         }
         if let Some(MetadataFilter { key, value }) = &self.metadata {
             query = query
@@ -112,14 +130,16 @@ impl Hub {
         filter: &Filter,
         page: &PageQuery,
     ) -> Result<Page<DispatchJob>, Error> {
+        let parts = filter.parts(&self.job_states);
         let list = List {
             doing: "list dispatch jobs",
             context: &format!("jobs {filter:?}"),
-            order: filter.order(&actor.scope),
+            order: filter.order(&actor.scope, &self.job_states, &parts),
             read: |mut row| view::read(&mut row),
             position: |job| PagePosition::of_id(&job.id),
         };
-        let query = filter.append_conditions(self.select(&TABLE), self.dialect()).and_in_scope(&actor.scope);
+        let query = filter.append_conditions(self.select(&TABLE), self.dialect(), &self.job_states);
+        let query = query.and_in_scope(&actor.scope);
         let mut page = self.read_page(actor, page, query, list).await?;
         self.add_metadata(&mut page.items).await?;
         for job in &mut page.items {

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{DispatchJob, DispatchStatus, Filter};
 use crate::access::Actor;
 use crate::audit::{self, Change};
-use crate::sql::{Clauses as _, Dialect, RARE, SqlBuilder, now};
+use crate::sql::{Clauses as _, SqlBuilder, now};
 use crate::{Error, Hub};
 
 /// Maximum number of jobs of one bulk retry.
@@ -97,10 +97,9 @@ impl Hub {
     pub async fn retry_jobs(&self, actor: &Actor, filter: &Filter) -> Result<RetryResult, Error> {
         let dialect = self.dialect();
         let query = self.sql("SELECT t.id, t.client_id FROM dispatch_jobs AS t WHERE ").push(DEAD);
-        let query = filter.append_conditions(query, dialect).and_in_scope(&actor.scope);
-        // The reverse of the index's order, which the primary key does not have.
-        let oldest = if dialect == Dialect::Postgres { " NULLS FIRST" } else { "" };
-        let query = query.push(&format!(" AND {RARE} ORDER BY t.id{oldest} LIMIT ")).int(BULK_LIMIT + 1);
+        let query = filter.append_conditions(query, dialect, &self.job_states).and_in_scope(&actor.scope);
+        let (dead, key) = (self.job_states.of("DEAD"), self.job_states.key());
+        let query = query.all_of(&dead).push(&format!(" ORDER BY {key} LIMIT ")).int(BULK_LIMIT + 1);
         let rows = self.fetch_all("find dead dispatch jobs", query).await?;
         let more = rows.len() > BULK_LIMIT as usize;
         let dead: Vec<(String, Option<String>)> = rows

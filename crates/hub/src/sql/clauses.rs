@@ -64,6 +64,9 @@ pub trait Clauses: Sized {
     /// Appends the conditions that `t.created_at` is at or after the first time and before the second.
     fn and_created(self, after: Option<Moment>, before: Option<Moment>) -> Self;
 
+    /// Appends ` AND …` for each condition. They must not contain values from callers.
+    fn all_of(self, conditions: &[String]) -> Self;
+
     /// Appends the condition that `t.client_id` is a client of the scope.
     fn and_in_scope(self, scope: &ClientScope) -> Self;
 }
@@ -72,6 +75,10 @@ impl Clauses for SqlBuilder {
     fn now(self) -> Self {
         let now = now(self.dialect());
         self.push(now)
+    }
+
+    fn all_of(self, conditions: &[String]) -> Self {
+        conditions.iter().fold(self, |query, condition| query.push(" AND ").push(condition))
     }
 
     fn now_plus(self, seconds: i64) -> Self {

@@ -12,18 +12,14 @@ pub fn client_key(dialect: Dialect) -> &'static str {
 
 /// Returns the expression for the status of a job in lists.
 ///
-/// SQLite has no statistics of how many rows have a status: it would use an index on the bare column for every claim
-/// too, and sort the whole backlog each time. PostgreSQL would use another index of some of these rows, and sort them.
-/// There the index for lists is on an expression.
+/// Where the contract's index of states finds these jobs, PostgreSQL would use another index of some of them, and sort
+/// them, if the bare column were named.
 pub fn status_for_lists(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Mysql => "`status`",
         Dialect::Postgres | Dialect::Sqlite => "(status || '')",
     }
 }
-
-/// The condition of the index of jobs with a rare status. A job that is delivered at once never enters it.
-pub const RARE: &str = "t.status IN ('ERROR', 'PENDING', 'CANCELLED')";
 
 /// The sort order of PostgreSQL's indexes of one kind of rows, which the primary key does not have.
 ///

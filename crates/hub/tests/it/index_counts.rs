@@ -11,7 +11,7 @@ async fn assert_indexes(fixture: &Fixture, query: &str, expected: &str) {
 async fn jobs_have_few_indexes_on_postgresql() {
     fixture::postgres(|fixture| async move {
         let query = "SELECT count(*)::text FROM pg_index WHERE indrelid = 'dispatch_jobs'::regclass AND NOT indisunique";
-        assert_indexes(&fixture, query, "11").await;
+        assert_indexes(&fixture, query, "8").await;
     })
     .await;
 }
@@ -21,7 +21,7 @@ async fn jobs_have_few_indexes_on_mysql() {
     fixture::mysql(|fixture| async move {
         let query = "SELECT CAST(COUNT(DISTINCT index_name) AS CHAR) FROM information_schema.statistics \
                      WHERE table_schema = DATABASE() AND table_name = 'dispatch_jobs' AND non_unique = 1";
-        assert_indexes(&fixture, query, "11").await;
+        assert_indexes(&fixture, query, "10").await;
     })
     .await;
 }
@@ -31,7 +31,7 @@ async fn jobs_have_few_indexes_on_sqlite() {
     fixture::sqlite(|fixture| async move {
         let query =
             "SELECT CAST(count(*) AS TEXT) FROM pragma_index_list('dispatch_jobs') WHERE \"unique\" = 0";
-        assert_indexes(&fixture, query, "11").await;
+        assert_indexes(&fixture, query, "8").await;
     })
     .await;
 }

@@ -128,7 +128,9 @@ async fn answered_by_indexes(fixture: &Fixture) {
             hub.jobs(&root(), &filter, &next).await.expect(what);
             let plan = recording.plan("dispatch_jobs").await;
             by_index(what, &plan);
-            assert!(!plan.contains("Sort"), "{what}, the second page:\n{plan}");
+            // The jobs in ERROR are merged from three parts of an index, of which each gives one page.
+            let merged = plan.contains("Append") && plan.matches("Sort  ").count() == 1;
+            assert!(merged || !plan.contains("Sort"), "{what}, the second page:\n{plan}");
         }
     }
     let page = PageQuery::default();
@@ -149,11 +151,11 @@ async fn j16_on_sqlite_lists_have_an_index_that_no_claim_uses() {
         let failed = Filter { status: Some(DispatchStatus::Error), ..Filter::default() };
         hub.jobs(&root(), &failed, &PageQuery::default()).await.expect("a page");
         let plan = recording.plan("dispatch_jobs").await;
-        assert!(plan.contains("dispatch_jobs_rare_status") && !plan.contains("TEMP B-TREE"), "{plan}");
+        assert!(plan.contains("dispatch_jobs_states3_own"), "{plan}");
         let ready = "SELECT id FROM dispatch_jobs WHERE (status = 'QUEUED' OR (status = 'ERROR' AND next_attempt_at IS NOT NULL)) \
                      ORDER BY id LIMIT 1";
         let plan = explain(&*fixture.database, ready, Vec::new()).await;
-        assert!(!plan.contains("dispatch_jobs_rare_status") && !plan.contains("TEMP B-TREE"), "{plan}");
+        assert!(!plan.contains("dispatch_jobs_states3_own") && !plan.contains("TEMP B-TREE"), "{plan}");
     })
     .await;
 }

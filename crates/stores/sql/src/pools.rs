@@ -7,6 +7,7 @@ pub(crate) mod cache;
 mod limits;
 pub(crate) mod permits;
 pub(crate) mod statements;
+pub(crate) mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;

@@ -94,7 +94,7 @@ async fn o08_the_claim_of_groups_reads_its_indexes() {
 async fn o08_verify_names_each_missing_index_of_groups_and_prints_it() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
-        for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_free"] {
+        for index in ["outbox_publish_order", "outbox_publish_ready", "outbox_publish_in_flight"] {
             server.run(&format!("DROP INDEX {index} ON outbox")).await;
             let findings = store.verify().await.expect("verify");
             let text = format!("lacks the index {index};");

@@ -77,8 +77,8 @@ async fn o08_the_claim_of_groups_reads_its_indexes() {
         for scripts in [&groups.first, &groups.after] {
             let [search, take] = &*scripts.take.script.steps else { panic!("two statements") };
             for (step, indexes) in [
-                (search, ["outbox_publish_order", "outbox_publish_fresh"]),
-                (take, ["outbox_publish_order", "outbox_publish_held"]),
+                (search, ["outbox_publish_order", "outbox_publish_ready"]),
+                (take, ["outbox_publish_order", "outbox_states3"]),
             ] {
                 let plan = plan(&server, step).await;
                 assert!(!plan.contains("Seq Scan on outbox"), "{plan}");
@@ -177,10 +177,10 @@ async fn o08_verify_names_each_missing_index_of_groups_and_prints_it() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         let content = store.verify().await.expect("verify");
-        assert!(!content.iter().any(|finding| finding.text.contains("index outbox_publish")), "{content:?}");
+        assert!(!content.iter().any(|finding| finding.text.contains("index outbox_")), "{content:?}");
         let order = |finding: &&Finding| finding.text.contains("partition_key keep their order");
         assert!(content.iter().any(|finding| order(&finding)), "{content:?}");
-        for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_held"] {
+        for index in ["outbox_publish_order", "outbox_publish_ready", "outbox_states3"] {
             server.run(&format!("DROP INDEX {index}")).await;
             let findings = store.verify().await.expect("verify");
             let reported = missing(&findings, index).unwrap_or_else(|| panic!("{index}: {findings:?}"));

@@ -90,7 +90,7 @@ impl Table<'_> {
     /// The worker that holds such a row has no fence of ours. `None` if no such row can exist.
     pub fn stamp(&self) -> Option<MoveSome> {
         let (column, lacks_it) = self.stamped_column()?;
-        let mut conditions = vec![lacks_it];
+        let mut conditions: Vec<String> = self.held_condition().into_iter().chain([lacks_it]).collect();
         conditions.extend(self.contract.column(ColumnRole::LeaseUntil).map(|until| self.has_no_time(until)));
         let step = self.contract.lease_move(self.stage, Transition::Reclaimed);
         let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
@@ -141,7 +141,8 @@ impl Table<'_> {
         columns.extend(self.fence().into_iter().map(|(_, column)| self.as_text(&self.col(column))));
         columns.extend([last, self.max_attempts()]);
         let step = self.contract.lease_move(self.stage, Transition::Released);
-        let mut parts = vec![self.in_states(step.from, Lookup::Index), expired.to_owned()];
+        let mut parts: Vec<String> = self.held_condition().into_iter().collect();
+        parts.extend([self.in_states(step.from, Lookup::Index), expired.to_owned()]);
         parts.extend(self.filter());
         // MySQL would sort the whole table, and the index of rows in flight has another order; every matching row is
         // moved sooner or later.

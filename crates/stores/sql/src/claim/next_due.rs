@@ -5,6 +5,7 @@ use std::time::Duration;
 use postrider_contract::{ColumnRole, GroupRule, StateId};
 use postrider_seams::row::Value;
 
+use crate::pools::walk::ShareKind;
 use crate::render::condition::Lookup;
 use crate::render::table::Table;
 use crate::render::time::Shift;
@@ -51,7 +52,7 @@ impl Table<'_> {
         conditions.extend(self.has_attempts_left());
         conditions.extend(self.not_barred(states));
         conditions.extend(self.filter());
-        conditions.extend(self.group().map(|group| self.is_free(group)));
+        conditions.extend(self.free_conditions());
         let Some(due) = self.contract.column(ColumnRole::Due) else {
             return self.next_computed(&conditions);
         };
@@ -64,7 +65,7 @@ impl Table<'_> {
         };
         let order = self.due_key().unwrap_or_else(|| self.id());
         if self.shares_have_order() {
-            let firsts = self.first_of_shares(&self.as_integer(&waits), &conditions, &order);
+            let firsts = self.first_of_shares(ShareKind::Free, &self.as_integer(&waits), &conditions, &order);
             return format!("SELECT min(d.w) AS w FROM ({firsts}) AS d");
         }
         format!(
@@ -93,25 +94,35 @@ impl Table<'_> {
     /// possible change. `None` if no index has it: then polling finds it.
     fn next_due_of_groups(&self, group: &GroupRule, states: &[StateId]) -> Option<String> {
         let due = self.contract.column(ColumnRole::Due)?;
-        let (key, arrived) = self.freshness();
+        let (mut key, arrived) = self.freshness();
         arrived?;
         let by_due = self.contract.claim.order.first().is_some_and(|order| order.is_by(ColumnRole::Due));
         let mut conditions = vec![self.in_states(states, Lookup::Index)];
         conditions.extend(self.filter());
         let key = match self.dialect {
             Dialect::Mysql if !by_due => return None,
-            Dialect::Mysql => self.instant(due),
+            Dialect::Mysql => {
+                conditions.extend(self.kind_column().map(|_| self.ordered_condition(group)));
+                self.instant(due)
+            }
             Dialect::Postgres | Dialect::Sqlite => {
-                conditions.push(self.is_ordered(group));
+                conditions.push(self.ordered_condition(group));
+                if let Some(of_all) = self.freshness_key() {
+                    key = of_all.expression;
+                }
                 key
             }
         };
         conditions.push(format!("{key} > {}", self.comparable(due, &Shift::NOW)));
+        let waits = self.as_integer(&format!("0 - ({})", self.micros_since(due)));
+        if self.shares_have_freshness() {
+            let firsts = self.first_of_shares(ShareKind::Ordered, &waits, &conditions, &key);
+            return Some(format!("SELECT min(d.w) AS w FROM ({firsts}) AS d"));
+        }
         // MySQL would use a skip scan of another index and sort; MariaDB ignores the hint as a comment.
         let hint = if self.dialect == Dialect::Mysql { "/*+ NO_SKIP_SCAN(t) */ " } else { "" };
         Some(format!(
-            "SELECT {hint}{} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {key}\nLIMIT 1",
-            self.as_integer(&format!("0 - ({})", self.micros_since(due))),
+            "SELECT {hint}{waits} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {key}\nLIMIT 1",
             self.name(),
             conditions.join("\n  AND ")
         ))

@@ -101,7 +101,7 @@ impl Table<'_> {
     fn pick(&self, builder: &StepBuilder<'_>, states: &[StateId]) -> String {
         let mut conditions = self.claimable(states);
         // Rows of ordered groups have their own claim.
-        conditions.extend(self.group().map(|group| self.is_free(group)));
+        conditions.extend(self.free_conditions());
         let conditions = conditions.join("\n  AND ");
         let limit = builder.bind(Param::Limit);
         format!(

@@ -16,8 +16,11 @@ use crate::{Dialect, Error, Shape};
 /// The API's indexes of earlier versions on the table of jobs.
 const OF_THE_API: [&str; 6] = ["newest", "status", "client", "code", "event", "subscription"];
 
+/// The API's index of rare statuses, which the contract's index of states replaces, except on MySQL.
+const RARE_OF_THE_API: &str = "dispatch_jobs_rare_status";
+
 /// An index that the API creates instead of these.
-const OF_THE_API_NOW: &str = "dispatch_jobs_rare_status";
+const OF_THE_API_NOW: &str = "dispatch_jobs_of_client";
 
 /// An index that is no longer needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +57,10 @@ pub fn unneeded(
     if existing.iter().any(|index| index.name == OF_THE_API_NOW) {
         former.extend(OF_THE_API.map(|what| format!("dispatch_jobs_{what}")));
     }
-    let spent = |index: &Index| dialect != Dialect::Mysql && is_spent(contract, &index.name);
+    if dialect != Dialect::Mysql {
+        former.insert(RARE_OF_THE_API.to_owned());
+    }
+    let spent = |index: &Index| dialect != Dialect::Mysql && has_limit(contract, &index.name);
     let is_former = |index: &&Index| !is_used(index) && (former.contains(&index.name) || spent(index));
     let dropped = |index: &Index| FormerIndex {
         name: index.name.clone(),
@@ -107,8 +113,9 @@ fn names_of_stage(contract: &Contract, stage: &Stage, dialect: Dialect) -> Vec<S
         (group.map(live_mark).unwrap_or_default(), group.map(ordered_mark).unwrap_or_default());
     let mut names = vec!["claim".to_owned(), "pool".to_owned(), "lease".to_owned(), format!("order{live}")];
     if dialect == Dialect::Mysql {
-        names.extend(["share".to_owned(), format!("flight{live}")]);
+        names.extend(["share".to_owned(), "held".to_owned(), format!("flight{live}")]);
     } else {
+        names.push("held".to_owned());
         names.extend(["free", "share", "fresh", "flight"].map(|what| format!("{what}{ordered}")));
     }
     // MySQL has one index for each ready state.
@@ -126,11 +133,19 @@ fn names_of_stage(contract: &Contract, stage: &Stage, dialect: Dialect) -> Vec<S
     names
 }
 
-/// Whether this is the name of an index of rows without attempts left, which had their limit in it.
-fn is_spent(contract: &Contract, name: &str) -> bool {
-    contract.stages.iter().any(|stage| {
-        let beginning = index_name(&contract.table.name, &format!("{}_spent", stage.name));
-        let limit = name.strip_prefix(&beginning).map(|rest| rest.strip_suffix("_own").unwrap_or(rest));
-        limit.is_some_and(|limit| !limit.is_empty() && limit.bytes().all(|byte| byte.is_ascii_digit()))
+/// Whether this is the name of an index of rare rows or of rows without attempts left, which had their limits in it.
+fn has_limit(contract: &Contract, name: &str) -> bool {
+    let of_stages = contract.stages.iter().map(|stage| format!("{}_spent", stage.name));
+    of_stages.chain(["rare".to_owned()]).any(|what| {
+        let beginning = index_name(&contract.table.name, &what);
+        let limits = name.strip_prefix(&beginning).map(|rest| rest.strip_suffix("_own").unwrap_or(rest));
+        // `rare` has one limit for each stage, and none if no rows can be without attempts left.
+        let mut limits = limits.into_iter().flat_map(|limits| limits.split('_'));
+        limits.next().is_some_and(|limit| what == "rare" && limit.is_empty() || is_number(limit))
+            && limits.all(is_number)
     })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

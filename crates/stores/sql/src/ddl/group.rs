@@ -1,7 +1,7 @@
 //! Generated columns of ordered groups, for MySQL, which has no partial indexes.
 //!
 //! A virtual column holds the row's group while the row can hold back others, and is NULL otherwise, so that the index
-//! on it only holds open work. Adding the column rewrites no rows.
+//! on it only holds open work. Another one says of a ready row whether that is so. Adding the columns rewrites no rows.
 
 use std::collections::BTreeSet;
 
@@ -30,24 +30,34 @@ pub(crate) fn added(
     }
     let mut full = shape;
     for stage in &contract.stages {
-        let name = ordered::live_column(contract, stage);
-        if full.column(&name).is_some() {
-            continue;
-        }
         let Some(by) = full.column(&group.by).cloned() else { continue };
-        full.columns.push(ShapeColumn { name: name.clone(), sql_type: sql_type(&by), ..by.clone() });
+        let live = ordered::live_column(contract, stage);
+        let kind = ordered::kind_column(contract, stage);
+        let lacks = [&live, &kind].map(|name| full.column(name).is_none());
+        if lacks[0] {
+            full.columns.push(ShapeColumn { name: live.clone(), sql_type: sql_type(&by), ..by.clone() });
+        }
         let present: BTreeSet<String> = full.columns.iter().map(|column| column.name.clone()).collect();
         // Other missing columns are reported when the indexes are made.
         let Ok(resolved) = contract.resolve(&present) else { continue };
         let Some(stage) = resolved.stage(&stage.name) else { continue };
         let table = Table::new(&resolved, stage, dialect, &full)?;
-        statements.push(format!(
-            "ALTER TABLE {} ADD COLUMN {} {} GENERATED ALWAYS AS ({}) VIRTUAL",
-            table_name(contract, dialect),
-            dialect.quoted(&name),
-            collated(&by),
-            rule(&table, group, &by)
-        ));
+        let mut add = |name: &str, definition: &str, value: &str| {
+            statements.push(format!(
+                "ALTER TABLE {} ADD COLUMN {} {definition} GENERATED ALWAYS AS ({value}) VIRTUAL",
+                table_name(contract, dialect),
+                dialect.quoted(name)
+            ));
+        };
+        if lacks[0] {
+            add(&live, &collated(&by), &rule(&table, group, &by));
+        }
+        if lacks[1] {
+            let is_live = returning(&table.live_rule(group));
+            let is_waiting = returning(&table.is_waiting());
+            add(&kind, "TINYINT", &format!("CASE WHEN {is_live} THEN 1 WHEN {is_waiting} THEN 0 END"));
+            full.columns.push(ShapeColumn::new(&kind, "TINYINT"));
+        }
     }
     Ok(full)
 }

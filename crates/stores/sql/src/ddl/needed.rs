@@ -36,11 +36,10 @@ pub(crate) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         table.share_indexes().into_iter().for_each(|index| add(Some(index)));
         table.group_indexes().into_iter().for_each(|index| add(Some(index)));
         table.queue_indexes().into_iter().for_each(|index| add(Some(index)));
-        add(table.held_index());
         add(table.lease_index());
         table.sweep_indexes().into_iter().for_each(|index| add(Some(index)));
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
-        add(table.rare_index());
+        add(table.states_index());
         table.count_indexes().into_iter().for_each(|index| add(Some(index)));
     }
     // An index whose columns start with those of another replaces it.
@@ -52,16 +51,17 @@ pub(crate) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
 }
 
 impl Table<'_> {
-    /// The claim's index; in a table with ordered groups it holds only the rows that keep no order.
+    /// The claim's index. In a table with ordered groups, `ready` has the rows that keep no order in the order of claims,
+    /// and the others by the time at which they became due; without such a time, `free` has only the former.
     fn claim_indexes(&self) -> Vec<Needed> {
         let order = self.claim_order();
         let mark = if self.dialect == Dialect::Mysql { live_mark } else { ordered_mark };
         let what = self.group().map_or_else(|| "claim".to_owned(), |group| format!("free{}", mark(group)));
         if self.dialect == Dialect::Mysql {
             let mut order = self.mysql_order();
-            if self.group().is_some() {
-                order.insert(0, (self.live_column(), false));
-            }
+            let kind = self.kind_column();
+            let what = if kind.is_some() { what.replacen("free", "ready", 1) } else { what };
+            order.splice(0..0, kind.map(|kind| (kind, false)));
             return self.mysql_ready_indexes(&what, &order);
         }
         if self.shares_have_order() {
@@ -69,6 +69,12 @@ impl Table<'_> {
         }
         if let Some(index) = self.common_claim_index() {
             return vec![index];
+        }
+        if let (Some(key), Some(group)) = (self.freshness_key(), self.group()) {
+            let order = order.iter().map(|(key, direction)| format!("{}{direction}", index_key(key)));
+            let keys: Vec<String> = std::iter::once(index_key(&key.expression)).chain(order).collect();
+            let name = format!("{}_ready{}", self.stage.name, ordered_mark(group));
+            return vec![self.partial_index(&name, &keys, &self.is_waiting())];
         }
         let name = format!("{}_{what}", self.stage.name);
         let keys: Vec<String> =
@@ -98,8 +104,8 @@ impl Table<'_> {
             .collect()
     }
 
-    /// `order`: the group cursor and the runs. `fresh`: new arrivals, and retries that just became due. `flight`, on
-    /// MySQL: the rows of a group that are in flight.
+    /// `order`: the group cursor and the runs. `fresh`: new arrivals, and retries that just became due, if `ready` does
+    /// not have them. `in_flight`, on MySQL: the rows in flight, by group, pool and the end of their lease.
     fn group_indexes(&self) -> Vec<Needed> {
         let Some(group) = self.group() else { return Vec::new() };
         let (live, ordered) = (live_mark(group), ordered_mark(group));
@@ -111,9 +117,12 @@ impl Table<'_> {
             let mut order = vec![group_column.clone()];
             order.extend(sequence.map(|column| (column.clone(), false)));
             let mut needed = vec![self.mysql_columns_index(&named("order", &live), order)];
-            needed.extend(self.mysql_ready_indexes("fresh", &self.mysql_order()));
             if let ClaimedState::State(state) = self.stage.claimed {
-                needed.push(self.mysql_index(&named("flight", &live), state, &[group_column]));
+                let pool = self.contract.column(ColumnRole::Pool).filter(|_| self.contract.pool.is_some());
+                let horizon = self.is_expired().and_then(|_| self.horizon());
+                let others = pool.into_iter().chain(horizon).map(|column| (column.to_owned(), false));
+                let keys: Vec<(String, bool)> = std::iter::once(group_column).chain(others).collect();
+                needed.push(self.mysql_index(&named("in_flight", &live), state, &keys));
             }
             return needed;
         }
@@ -124,6 +133,9 @@ impl Table<'_> {
             None => index_key(key),
         }));
         let mut needed = vec![self.partial_index(&named("order", &live), &keys, &self.is_live(group))];
+        if self.freshness_key().is_some() {
+            return needed;
+        }
         let (fresh, _) = self.freshness();
         let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index)];
         condition.extend(self.filter());
@@ -134,8 +146,8 @@ impl Table<'_> {
         needed
     }
 
-    /// `share`: the shares, and the rows of each in the order of claims. `held`, on MySQL: the rows in flight, by pool
-    /// and the end of their lease.
+    /// `share`, or `ready` if it also has ordered rows: the shares, and the rows of each in the order of claims. `held`,
+    /// on MySQL without groups: the rows in flight, by pool and the end of their lease.
     fn share_indexes(&self) -> Vec<Needed> {
         if !self.contract.limits_claims() {
             return Vec::new();
@@ -146,6 +158,7 @@ impl Table<'_> {
             let mut order = vec![(self.share_column(), false)];
             order.extend(self.mysql_order());
             let mut needed = vec![self.mysql_columns_index(&named("share"), order)];
+            let pool = pool.filter(|_| self.group().is_none());
             if let (ClaimedState::State(state), Some(pool)) = (self.stage.claimed, pool) {
                 let horizon = self.is_expired().and_then(|_| self.horizon());
                 let keys = std::iter::once(pool).chain(horizon).map(|column| (column.to_owned(), false));
@@ -154,21 +167,8 @@ impl Table<'_> {
             return needed;
         }
         let mark = self.group().map(ordered_mark).unwrap_or_default();
-        vec![self.partial_index(&named(&format!("share{mark}")), &self.share_keys(), &self.is_waiting())]
-    }
-
-    /// `held`: the rows in flight, of which there are few, by group, pool and the end of their lease.
-    fn held_index(&self) -> Option<Needed> {
-        let (ClaimedState::State(state), true) = (self.stage.claimed, self.has_held_index()) else {
-            return None;
-        };
-        let group = self.group().map(|group| self.quote(&group.by));
-        let pool = self.contract.column(ColumnRole::Pool).filter(|_| self.contract.pool.is_some());
-        let horizon = self.is_expired().and_then(|_| self.horizon()).map(|column| self.instant(column));
-        let keys = group.into_iter().chain(pool.map(|pool| self.quote(pool)));
-        let keys: Vec<String> = keys.chain(horizon.map(|horizon| index_key(&horizon))).collect();
-        let name = format!("{}_held", self.stage.name);
-        Some(self.partial_index(&name, &keys, &self.in_state(state, Lookup::Index)))
+        let what = if self.freshness_key().is_some() { "ready" } else { "share" };
+        vec![self.partial_index(&named(&format!("{what}{mark}")), &self.share_keys(), &self.is_waiting())]
     }
 
     /// In a table with several stages, one index by status and age serves the claims of every stage whose ready state is
@@ -221,8 +221,8 @@ impl Table<'_> {
             return None;
         };
         let pools = self.contract.pool.is_some() && self.contract.column(ColumnRole::Pool).is_some();
-        let with_pools = self.dialect == Dialect::Mysql && pools;
-        if with_pools || self.has_held_index() {
+        let held = self.dialect == Dialect::Mysql && (pools || self.group().is_some());
+        if held || self.has_held_index() {
             return None;
         }
         if self.dialect != Dialect::Mysql && self.has_common_lease_index(horizon) {
@@ -333,13 +333,22 @@ impl Table<'_> {
         rules.map(index).collect()
     }
 
-    /// The rows of rare states by state and key, and the ready rows without attempts left: for an operator's counts and
-    /// pages, and the sweep of spent rows. A row that is delivered at its first attempt never enters it.
-    fn rare_index(&self) -> Option<Needed> {
-        let rule = self.rare_rule()?;
-        let state = self.rare_key().map(|key| index_key(&key));
-        let keys: Vec<String> = state.into_iter().chain([self.quote(&self.contract.table.id)]).collect();
-        Some(self.partial_index(&format!("rare{}", self.rare_mark()), &keys, &rule))
+    /// The rows of rare states by state and key, the rows in flight by group, pool and the end of their lease, the rows
+    /// that wait for another attempt, and those without attempts left: for claims of groups, limits of pools, an
+    /// operator's counts and pages, and the sweeps of these states. A row that is delivered at its first attempt enters
+    /// it at most once, while it is in flight.
+    fn states_index(&self) -> Option<Needed> {
+        let label = self.label()?;
+        let mut keys = vec![index_key(&label), index_key(&self.key_by_state())];
+        if self.held_state().is_some() {
+            let group = self.group().map(|group| self.quote(&group.by));
+            let pool = self.contract.column(ColumnRole::Pool).filter(|_| self.contract.pool.is_some());
+            let horizon = self.is_expired().and_then(|_| self.horizon()).map(|column| self.instant(column));
+            keys.extend(group.into_iter().chain(pool.map(|pool| self.quote(pool))));
+            keys.extend(horizon.map(|horizon| index_key(&horizon)));
+        }
+        let name = format!("states{}", self.states_mark());
+        Some(self.partial_index(&name, &keys, &format!("{label} IS NOT NULL")))
     }
 
     /// Tallies count other rows for every row of a claim: without an index each count would read the whole table. Rows

@@ -108,7 +108,9 @@ impl Table<'_> {
         let mut builder = SqlBuilder::new(self.dialect, "");
         let scope = query.search.as_ref().map(|search| self.search_scope(search.by, search.matching));
         let mut inner = self.filter();
-        if let Some(state) = query.state.as_deref().and_then(|name| self.contract.state_named(name)) {
+        let state = query.state.as_deref().and_then(|name| self.contract.state_named(name));
+        let id = self.page_key(state);
+        if let Some(state) = state {
             inner.extend(self.finding_conditions(state));
             inner.push(self.in_state(state, Lookup::Index));
         } else if query.search.as_ref().is_some_and(|search| search.by == SearchBy::Error) {
@@ -126,10 +128,10 @@ impl Table<'_> {
         if let Some(after) = &query.after {
             let sign = if query.order == Order::Newest { '<' } else { '>' };
             let key = self.typed_key(&mut builder, after)?;
-            outer.push(format!("{} {sign} {key}", self.id()));
+            outer.push(format!("{id} {sign} {key}"));
         }
         let from = if scope == Some(SearchScope::Newest) {
-            format!("{}{}", self.newest(&inner), clause(&outer))
+            format!("{}{}", self.newest(&id, &inner), clause(&outer))
         } else if let (Within::FewReady, Some(few)) = (within, self.few(query, &outer)) {
             few
         } else {
@@ -138,18 +140,17 @@ impl Table<'_> {
         };
         let direction = if query.order == Order::Newest { " DESC" } else { "" };
         let sql = format!(
-            "SELECT {}\nFROM {from}\nORDER BY {}{direction}\nLIMIT {}",
+            "SELECT {}\nFROM {from}\nORDER BY {id}{direction}\nLIMIT {}",
             self.view(query.brief),
-            self.id(),
             query.limit
         );
         Some(builder.finish_with(sql))
     }
 
-    /// The newest rows that satisfy the conditions, as `t`.
-    pub(super) fn newest(&self, conditions: &[String]) -> String {
+    /// The newest rows by this key that satisfy the conditions, as `t`.
+    fn newest(&self, key: &str, conditions: &[String]) -> String {
         let (name, id) = (self.name(), self.id());
-        let newest = format!("{}\nORDER BY {id} DESC\nLIMIT {COUNT_LIMIT}", clause(conditions));
+        let newest = format!("{}\nORDER BY {key} DESC\nLIMIT {COUNT_LIMIT}", clause(conditions));
         match self.dialect {
             // MySQL would copy whole rows.
             Dialect::Mysql => {

@@ -8,7 +8,9 @@
 //! The head of a group is its first LIVE row that is not PASSED; the group is free if that row is READY and none of its
 //! rows is in flight. Invariant: ORDERED and LIVE do not depend on a clock, because indexes use them.
 
-use postrider_contract::{ClaimedState, Contract, GroupMode, GroupRule, OnError, Stage, When};
+use postrider_contract::{
+    ClaimedState, ColumnRole, Contract, DueNull, GroupMode, GroupRule, OnError, Stage, When,
+};
 
 use crate::Dialect;
 use crate::render::condition::Lookup;
@@ -27,6 +29,12 @@ pub(crate) fn live_column(contract: &Contract, stage: &Stage) -> String {
     };
     let mark = contract.group.as_ref().map(live_mark).unwrap_or_default();
     ident::bounded(&format!("{name}{mark}"))
+}
+
+/// Returns the name of MySQL's column that is 1 while the row is LIVE and ORDERED, and 0 for other ready rows: an index
+/// that begins with it has both kinds of ready rows in the order of claims.
+pub(crate) fn kind_column(contract: &Contract, stage: &Stage) -> String {
+    ident::bounded(&live_column(contract, stage).replace("live_group", "keeps_order"))
 }
 
 /// Returns what LIVE depends on, as part of a name, so that a changed `on_error` gets its own column and indexes.
@@ -70,6 +78,13 @@ impl Table<'_> {
     /// Returns the name of MySQL's generated group column.
     pub fn live_column(&self) -> String {
         live_column(self.contract, self.stage)
+    }
+
+    /// Returns the name of MySQL's generated column of free and ordered rows; `None` until `migrate` has added it.
+    pub fn kind_column(&self) -> Option<String> {
+        self.group().filter(|_| self.dialect == Dialect::Mysql)?;
+        let name = kind_column(self.contract, self.stage);
+        self.shape.column(&name).is_some().then_some(name)
     }
 
     /// Returns the condition that the row is LIVE and ORDERED, as its indexes have it.
@@ -230,11 +245,14 @@ impl Table<'_> {
             .collect()
     }
 
-    /// Returns the condition that the row is in flight; `None` if the claimed state is the ready state.
+    /// Returns the condition that the row is in flight, as its index has it; `None` if the claimed state is the ready
+    /// state.
     ///
-    /// In that case a row in flight is not due.
+    /// In that case a row in flight is not due. With the state's own condition, PostgreSQL would read the index of all
+    /// open rows of a group instead.
     pub fn is_in_flight(&self) -> Option<String> {
         match self.stage.claimed {
+            ClaimedState::State(_) if self.has_held_index() => self.held_condition(),
             ClaimedState::State(state) => Some(self.in_state(state, Lookup::Index)),
             ClaimedState::Same => None,
         }
@@ -254,12 +272,12 @@ impl Table<'_> {
             .collect()
     }
 
-    /// Returns the time at which a ready row became due, as an index key, and the condition that it has arrived.
+    /// Returns the time at which a ready row became due, as an index key, and the latest such time of the rows that have
+    /// arrived.
     ///
     /// The newest rows are the likeliest to be in a free group. Rows that are too young to claim are excluded,
     /// otherwise a search would only see a busy producer's newest rows.
     pub fn freshness(&self) -> (String, Option<String>) {
-        use postrider_contract::{ColumnRole, DueNull};
         let due = self.contract.column(ColumnRole::Due);
         let created = self.contract.column(ColumnRole::Created);
         let old_enough = Shift::back(self.contract.claim.min_age);
@@ -276,7 +294,64 @@ impl Table<'_> {
             (None, Some(created)) => (self.instant(created), created, old_enough),
             (None, None) => return (self.id(), None),
         };
-        let arrived = format!("{key} <= {}", self.comparable(column, &until));
+        let arrived = self.comparable(column, &until);
         (key, Some(arrived))
+    }
+
+    /// Whether the index of shares has the ordered rows by the time at which they became due.
+    pub fn shares_have_freshness(&self) -> bool {
+        self.shares_have_order() && self.freshness_key().is_some()
+    }
+
+    /// Returns the conditions that a ready row is FREE, as its index has them; empty if no row keeps an order.
+    pub fn free_conditions(&self) -> Vec<String> {
+        let Some(group) = self.group() else { return Vec::new() };
+        if let Some(kind) = self.kind_column() {
+            return vec![format!("{} = 0", self.col(&kind))];
+        }
+        let of_index = self.freshness_key().map(|key| key.is_free());
+        std::iter::once(self.is_free(group)).chain(of_index).collect()
+    }
+
+    /// Returns the condition that a ready row is ORDERED, as its index has it.
+    ///
+    /// With the condition on the row itself, PostgreSQL could read the index of all open rows of groups instead.
+    pub fn ordered_condition(&self, group: &GroupRule) -> String {
+        if let Some(kind) = self.kind_column() {
+            return format!("{} = 1", self.col(&kind));
+        }
+        self.freshness_key().map_or_else(|| self.is_ordered(group), |key| key.is_ordered())
+    }
+
+    /// Returns the first key of the index of all ready rows, by which ordered rows are found while they are fresh, and
+    /// its value for free rows; `None` if free and ordered rows have indexes of their own.
+    pub fn freshness_key(&self) -> Option<FreshnessKey> {
+        let group = self.group().filter(|_| self.dialect != Dialect::Mysql)?;
+        let (fresh, arrived) = self.freshness();
+        arrived?;
+        let column =
+            self.contract.column(ColumnRole::Due).or_else(|| self.contract.column(ColumnRole::Created))?;
+        let (first, ordered) = (self.first_instant(column), self.is_ordered(group));
+        Some(FreshnessKey { expression: format!("CASE WHEN {ordered} THEN {fresh} ELSE {first} END"), first })
+    }
+}
+
+/// A key of an index of free and ordered rows.
+#[derive(Debug, Clone)]
+pub(crate) struct FreshnessKey {
+    pub expression: String,
+    /// The value for free rows, below that of every ordered row.
+    first: &'static str,
+}
+
+impl FreshnessKey {
+    /// Returns the condition that the index's entry is that of a free row.
+    pub fn is_free(&self) -> String {
+        format!("{} = {}", self.expression, self.first)
+    }
+
+    /// Returns the condition that the index's entry is that of an ordered row.
+    pub fn is_ordered(&self) -> String {
+        format!("{} > {}", self.expression, self.first)
     }
 }

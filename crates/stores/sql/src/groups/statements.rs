@@ -64,9 +64,10 @@ impl Table<'_> {
                     let search = self.postgres_group_search(group, &parts, from);
                     (None, vec![search, self.postgres_group_take(group, &parts, &writes)])
                 }
-                Dialect::Mysql => {
-                    (Some(self.mysql_group_search(&parts, from)), self.mysql_group_take(&parts, &writes))
-                }
+                Dialect::Mysql => (
+                    Some(self.mysql_group_search(group, &parts, from)),
+                    self.mysql_group_take(&parts, &writes),
+                ),
                 Dialect::Sqlite => {
                     let search = self.sqlite_group_search(group, &parts, from);
                     (Some(search), self.sqlite_group_take(group, &parts, &writes))
@@ -102,12 +103,20 @@ impl Table<'_> {
 
     /// The groups of the newest due rows.
     fn fresh(&self, builder: &StepBuilder<'_>, group: &GroupRule, by: &str) -> String {
-        let (key, arrived) = self.freshness();
+        let (mut key, arrived) = self.freshness();
         let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
         conditions.extend(self.filter());
-        conditions.push(self.is_ordered(group));
-        conditions.extend(arrived);
-        let id = if key == self.id() { String::new() } else { format!(", {} DESC", self.id()) };
+        let mut id = if key == self.id() { String::new() } else { format!(", {} DESC", self.id()) };
+        conditions.push(self.ordered_condition(group));
+        if let Some(of_all) = self.freshness_key() {
+            (key, id) = (of_all.expression, String::new());
+        }
+        conditions.extend(arrived.map(|arrived| format!("{key} <= {arrived}")));
+        if self.shares_have_freshness() {
+            let limit = builder.bind(Param::Fresh);
+            let newest = self.newest_of_shares(by, &conditions, &key, &limit);
+            return format!("SELECT f.g FROM ({newest}) AS f ORDER BY f.k DESC LIMIT {limit}");
+        }
         format!(
             "SELECT {by} AS g FROM {} AS t\n    WHERE {}\n    ORDER BY {key} DESC{id} LIMIT {}",
             self.name(),
@@ -250,7 +259,7 @@ impl Table<'_> {
     ///
     /// MySQL does not treat equality with a column of an outer query as a constant, so the ORDER BY also names the
     /// group; otherwise a long group would be read and sorted completely.
-    fn mysql_group_search(&self, parts: &GroupSql, from: From) -> Step {
+    fn mysql_group_search(&self, group: &GroupRule, parts: &GroupSql, from: From) -> Step {
         let builder = StepBuilder::plain(self);
         let GroupSql { table, by, live, holding, ready, order } = parts;
         let ready = &self.may_go(&builder, ready);
@@ -264,7 +273,9 @@ impl Table<'_> {
             .ready
             .iter()
             .map(|state| {
-                let mut conditions = vec![self.in_state(*state, Lookup::Index), live.clone()];
+                let ordered =
+                    self.kind_column().map_or_else(|| live.clone(), |_| self.ordered_condition(group));
+                let mut conditions = vec![self.in_state(*state, Lookup::Index), ordered];
                 conditions.extend(self.filter());
                 conditions.extend(self.is_due());
                 conditions.extend(self.is_old_enough());

@@ -1,11 +1,12 @@
 //! Renders the statements of operators, and the lag of a lane. Every result is limited in size.
 
-use postrider_contract::{ClaimedState, ColumnRole, OperatorMove, StateId, Transition};
+use postrider_contract::{ClaimedState, ColumnRole, GroupRule, OperatorMove, StateId, Transition};
 use postrider_seams::inspect::{Lag, OperatorAction};
 use postrider_seams::row::{RowId, Value};
 
 use crate::driver::execute::Arg;
 use crate::inspect::census::CountRows;
+use crate::pools::walk::ShareKind;
 use crate::render::condition::Lookup;
 use crate::render::moves::{MoveNamed, Pick};
 use crate::render::table::Table;
@@ -154,41 +155,55 @@ impl Table<'_> {
             )
         };
         // The row that is claimed next; the claim's own index finds it.
-        let next = |more: Option<String>, order: String| {
+        let next = |more: Vec<String>, order: String| {
             let mut conditions = self.claimable(&self.stage.ready);
             conditions.extend(more);
             oldest(conditions, self.waited_since(|_| true), order)
         };
         let first = self.claim_order().first().map(|(key, direction)| format!("{key}{direction}"));
         // The first rows of all shares, each found by the claim's own index.
-        let of_shares = |order: String| {
+        let of_shares = |kind: ShareKind, more: Vec<String>, order: String| {
             let mut conditions = self.claimable(&self.stage.ready);
-            conditions.extend(self.group().map(|group| self.is_free(group)));
+            conditions.extend(more);
             let waited = self.waited_since(|_| true);
             format!(
                 "(SELECT {} FROM ({}) AS d)",
                 seconds("max(d.w)".to_owned()),
-                self.first_of_shares(&waited, &conditions, &order)
+                self.first_of_shares(kind, &waited, &conditions, &order)
             )
         };
-        let next_free = |order: String| match self.group() {
-            _ if self.shares_have_order() => of_shares(order),
-            group => next(group.map(|group| self.is_free(group)), order),
+        let first_of = |kind: ShareKind, more: Vec<String>, order: String| {
+            let by_share = match kind {
+                ShareKind::Free => self.shares_have_order(),
+                ShareKind::Ordered => self.shares_have_freshness(),
+            };
+            if by_share { of_shares(kind, more, order) } else { next(more, order) }
         };
-        let due = match (first, self.group().filter(|_| self.dialect != Dialect::Mysql)) {
+        let of_groups = |group: &GroupRule, order: &str| {
+            if self.dialect == Dialect::Mysql {
+                return (vec![self.ordered_condition(group)], order.to_owned());
+            }
+            let key = self.freshness_key().map_or_else(|| self.freshness().0, |key| key.expression);
+            (vec![self.ordered_condition(group)], key)
+        };
+        let apart = self.dialect != Dialect::Mysql || self.kind_column().is_some();
+        let due = match (first, self.group().filter(|_| apart)) {
             (None, _) => null(),
-            (Some(order), None) if self.shares_have_order() => of_shares(order),
-            (Some(order), None) => next(None, order),
-            // Two kinds of rows, each with its own index.
-            (Some(order), Some(group)) => format!(
-                "(SELECT max(l.w) FROM (SELECT {} AS w UNION ALL SELECT {}) AS l)",
-                next_free(order),
-                next(Some(self.is_ordered(group)), self.freshness().0)
-            ),
+            (Some(order), None) => first_of(ShareKind::Free, Vec::new(), order),
+            // Two kinds of rows, each in an order of its own.
+            (Some(order), Some(group)) => {
+                let (ordered, fresh) = of_groups(group, &order);
+                format!(
+                    "(SELECT max(l.w) FROM (SELECT {} AS w UNION ALL SELECT {}) AS l)",
+                    first_of(ShareKind::Free, self.free_conditions(), order),
+                    first_of(ShareKind::Ordered, ordered, fresh)
+                )
+            }
         };
         let claimed = match (self.stage.claimed, self.contract.column(ColumnRole::ClaimedAt)) {
             (ClaimedState::State(state), Some(column)) => {
-                oldest(vec![self.ours(state)], self.micros_since(column), self.instant(column))
+                let held = self.held_condition().into_iter().chain([self.ours(state)]);
+                oldest(held.collect(), self.micros_since(column), self.instant(column))
             }
             _ => null(),
         };

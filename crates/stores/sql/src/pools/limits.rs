@@ -254,10 +254,10 @@ impl PoolTerms {
                     let name = table.name();
                     format!("(SELECT count(*) FROM {name} AS t WHERE {flying}{more} AND {own} = {id})")
                 };
-                match table.group().filter(|_| table.has_held_index()) {
+                match table.group() {
                     // The index of rows in flight begins with the group: this way only rows of groups are read.
                     Some(group) => {
-                        let by = table.col(&group.by);
+                        let by = table.col(&table.group_column(group));
                         let (free, grouped) =
                             (format!(" AND {by} IS NULL"), format!(" AND {by} IS NOT NULL"));
                         format!("({} + {})", count(&free), count(&grouped))

@@ -5,7 +5,8 @@
 //!
 //! The key of a share is one text: the kind of row (`f` free, `o` ordered), the pool, a tab, the client. An index of
 //! the ready rows starts with it, so that a loose scan finds every share without reading its rows. (On MySQL, which has
-//! no such index, it is a virtual column.)
+//! no such index, it is a virtual column.) Ordered rows are claimed by their groups, so that the clients of a pool share
+//! one key, except on MySQL.
 
 use std::time::Duration;
 
@@ -113,9 +114,6 @@ impl Params for Pools<'_> {
     }
 }
 
-/// Maximum number of shares that are read to find the next due row; polling finds those of others.
-const SHARES_READ: u32 = 1_000;
-
 /// Separates the pool and the client of a share.
 pub(crate) const BETWEEN: char = '\t';
 
@@ -154,12 +152,9 @@ impl Table<'_> {
         }
     }
 
-    /// Returns the expression of the share's key: the kind, the pool, a tab, the client.
+    /// Returns the expression of the share's key: the kind, the pool, a tab, for free rows the client.
     pub fn share_rule(&self) -> String {
-        let kind = match self.group() {
-            Some(group) => format!("CASE WHEN {} THEN 'o' ELSE 'f' END", self.is_ordered(group)),
-            None => "'f'".to_owned(),
-        };
+        let ordered = self.group().map(|group| self.is_ordered(group));
         let text = |column: Option<&str>| match column {
             None => "''".to_owned(),
             Some(column) if self.kind(column) == Kind::Text => format!("COALESCE({}, '')", self.col(column)),
@@ -167,10 +162,19 @@ impl Table<'_> {
         };
         let pool = text(self.contract.column(ColumnRole::Pool));
         let client = text(self.contract.claim.fair.as_ref().map(|fair| fair.name.as_str()));
-        match self.dialect {
-            Dialect::Mysql => format!("CONCAT({kind}, {pool}, '{BETWEEN}', {client})"),
-            Dialect::Postgres | Dialect::Sqlite => {
-                format!("{kind} || {pool} || '{BETWEEN}' || {client}")
+        match (self.dialect, ordered) {
+            (Dialect::Mysql, ordered) => {
+                let kind = ordered.map_or_else(
+                    || "'f'".to_owned(),
+                    |ordered| format!("CASE WHEN {ordered} THEN 'o' ELSE 'f' END"),
+                );
+                format!("CONCAT({kind}, {pool}, '{BETWEEN}', {client})")
+            }
+            (Dialect::Postgres | Dialect::Sqlite, Some(ordered)) => format!(
+                "CASE WHEN {ordered} THEN 'o' || {pool} || '{BETWEEN}' ELSE 'f' || {pool} || '{BETWEEN}' || {client} END"
+            ),
+            (Dialect::Postgres | Dialect::Sqlite, None) => {
+                format!("'f' || {pool} || '{BETWEEN}' || {client}")
             }
         }
     }
@@ -211,40 +215,6 @@ impl Table<'_> {
         self.dialect != Dialect::Mysql
             && self.contract.limits_claims()
             && self.contract.column(ColumnRole::Due).is_some()
-    }
-
-    /// Returns a query for `value AS w` of the first row of each share of free rows that satisfies the conditions. It
-    /// reads a limited number of shares.
-    pub fn first_of_shares(&self, value: &str, conditions: &[String], order: &str) -> String {
-        let (share, waiting, table) = (self.share(), self.is_waiting(), self.name());
-        // The kind of a share is its first letter: `f` for free rows, `o` for ordered ones.
-        let next = |than: &str| {
-            format!(
-                "SELECT {share} AS s FROM {table} AS t WHERE {waiting} AND {share} < 'g'{than} ORDER BY {share} LIMIT 1"
-            )
-        };
-        let first = |of: &str| {
-            format!(
-                "SELECT {value} AS w FROM {table} AS t WHERE {share} = {of} AND {} ORDER BY {order} LIMIT 1",
-                conditions.join(" AND ")
-            )
-        };
-        match self.dialect {
-            Dialect::Postgres => format!(
-                "WITH RECURSIVE ring AS (\n({})\nUNION ALL\nSELECT n.s FROM ring AS r CROSS JOIN LATERAL (\n{}) AS \
-                 n)\nSELECT f.w FROM (SELECT s FROM ring LIMIT {SHARES_READ}) AS r CROSS JOIN LATERAL (\n{}) AS f",
-                next(""),
-                next(&format!(" AND {share} > r.s")),
-                first("r.s")
-            ),
-            Dialect::Sqlite | Dialect::Mysql => format!(
-                "WITH RECURSIVE ring(s) AS (\nSELECT * FROM ({})\nUNION ALL\nSELECT ({}) FROM ring AS r WHERE r.s IS NOT \
-                 NULL\nLIMIT {SHARES_READ})\nSELECT ({}) AS w FROM ring WHERE ring.s IS NOT NULL",
-                next(""),
-                next(&format!(" AND {share} > r.s")),
-                first("ring.s")
-            ),
-        }
     }
 
     fn share_search(&self, cursor: Option<Param>) -> Step {
@@ -325,7 +295,7 @@ impl Table<'_> {
         let (table, id, order) = (self.name(), self.id(), self.claim_order());
         let (shares, quota) = (builder.bind(Param::Shares), builder.bind(Param::Quota));
         let mut conditions = self.claimable(&self.stage.ready);
-        conditions.extend(self.group().map(|group| self.is_free(group)));
+        conditions.extend(self.free_conditions());
         let conditions = conditions.join("\n  AND ");
         let (share, listed) = (self.share(), self.order_list());
         let keys: Vec<String> =
@@ -360,6 +330,7 @@ impl Table<'_> {
     pub fn share_keys(&self) -> Vec<String> {
         let order = self.claim_order().into_iter();
         let order = order.map(|(key, direction)| format!("{}{direction}", index_key(&key)));
-        std::iter::once(index_key(&self.share_rule())).chain(order).collect()
+        let fresh = self.freshness_key().map(|key| index_key(&key.expression));
+        std::iter::once(index_key(&self.share_rule())).chain(fresh).chain(order).collect()
     }
 }

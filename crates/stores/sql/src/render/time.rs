@@ -103,12 +103,16 @@ impl Table<'_> {
 
     /// Returns the same for a column in which NULL means "at once". An index on this expression is used.
     pub fn instant_or_first(&self, column: &str) -> String {
-        let first = match (self.dialect, self.form(column)) {
+        format!("COALESCE({}, {})", self.instant(column), self.first_instant(column))
+    }
+
+    /// Returns a value that comes before every [`Table::instant`] of the column.
+    pub fn first_instant(&self, column: &str) -> &'static str {
+        match (self.dialect, self.form(column)) {
             (Dialect::Postgres, Time::Zoned { .. } | Time::Zoneless { .. }) => "'-infinity'",
             (_, Time::Iso) => "''",
             _ => "0",
-        };
-        format!("COALESCE({}, {first})", self.instant(column))
+        }
     }
 
     /// Returns the time in a form that can be compared with [`Table::instant`].

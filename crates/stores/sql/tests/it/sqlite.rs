@@ -199,7 +199,7 @@ async fn every_claim_is_served_by_its_index_without_a_sort() {
         for (index, stage) in stages {
             let bench = open(name, index, None).await;
             let plan = bench.plan(&bench.statements.claim[0].script.steps[0]).await;
-            let kind = if contract.group.is_some() { "free" } else { "claim" };
+            let kind = if contract.group.is_some() { "ready" } else { "claim" };
             let claim_index = format!("{name}_{}_{kind}", stage.name);
             // One index serves the stages whose ready state is a status alone.
             let common = contract.stages.len() > 1 && !plan.contains(&claim_index);

@@ -113,6 +113,27 @@ ALTER TABLE `dispatch_jobs` ADD COLUMN `live_group_mode` VARCHAR(350)
   ) VIRTUAL;
 
 -- create
+ALTER TABLE `dispatch_jobs` ADD COLUMN `keeps_order_mode` TINYINT
+  GENERATED ALWAYS AS (
+    CASE
+      WHEN (
+        (
+          (`status` = 'QUEUED')
+            OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL)
+            OR (`status` = 'IN_PROGRESS')
+        )
+          OR (
+            (`status` = 'ERROR' AND `next_attempt_at` IS NULL)
+              AND `mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR')
+          )
+      )
+      AND `group_key` IS NOT NULL
+      AND `mode` NOT IN ('IMMEDIATE') THEN 1
+      WHEN ((`status` = 'QUEUED') OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL)) THEN 0
+      END
+  ) VIRTUAL;
+
+-- create
 ALTER TABLE `dispatch_jobs` ADD COLUMN `ready_share` VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
   GENERATED ALWAYS AS (
     CASE
@@ -130,21 +151,19 @@ ALTER TABLE `dispatch_jobs` ADD COLUMN `ready_share` VARCHAR(255) CHARACTER SET 
   ) VIRTUAL;
 
 -- create
-CREATE INDEX `dispatch_jobs_deliver_free_mode`
-  ON `dispatch_jobs` (`status`, `live_group_mode`, `next_attempt_at`, `id`);
+CREATE INDEX `dispatch_jobs_deliver_ready_mode`
+  ON `dispatch_jobs` (`status`, `keeps_order_mode`, `next_attempt_at`, `id`);
 
 -- create
 CREATE INDEX `dispatch_jobs_deliver_share` ON `dispatch_jobs` (`ready_share`, `next_attempt_at`, `id`);
-
--- create
-CREATE INDEX `dispatch_jobs_deliver_held` ON `dispatch_jobs` (`status`, `dispatch_pool_id`, `lease_until`);
 
 -- create
 CREATE INDEX `dispatch_jobs_deliver_order_mode`
   ON `dispatch_jobs` (`live_group_mode`, `sequence`, `created_at`, `id`);
 
 -- create
-CREATE INDEX `dispatch_jobs_deliver_fresh` ON `dispatch_jobs` (`status`, `next_attempt_at`, `id`);
+CREATE INDEX `dispatch_jobs_deliver_in_flight_mode`
+  ON `dispatch_jobs` (`status`, `live_group_mode`, `dispatch_pool_id`, `lease_until`);
 
 -- create
 CREATE INDEX `dispatch_jobs_sweep_scheduled_for` ON `dispatch_jobs` (`status`, `scheduled_for`);
@@ -223,7 +242,7 @@ WHERE t.`status` = 'QUEUED'
   AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
   AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND (t.`scheduled_for` IS NULL OR t.`scheduled_for` <= UTC_TIMESTAMP(6))
-  AND t.`live_group_mode` IS NULL
+  AND t.`keeps_order_mode` = 0
 ORDER BY t.`next_attempt_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -311,7 +330,7 @@ WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
   AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
   AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
-  AND t.`live_group_mode` IS NULL
+  AND t.`keeps_order_mode` = 0
 ORDER BY t.`next_attempt_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -445,10 +464,20 @@ SELECT
               0,
                 p.`concurrency`
                   - (
-                    SELECT count(*)
-                      FROM `dispatch_jobs` AS t
-                      WHERE t.`status` = 'IN_PROGRESS'
-                      AND t.`dispatch_pool_id` = p.`id`
+                    (
+                      SELECT count(*)
+                        FROM `dispatch_jobs` AS t
+                        WHERE t.`status` = 'IN_PROGRESS'
+                        AND t.`live_group_mode` IS NULL
+                        AND t.`dispatch_pool_id` = p.`id`
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM `dispatch_jobs` AS t
+                          WHERE t.`status` = 'IN_PROGRESS'
+                          AND t.`live_group_mode` IS NOT NULL
+                          AND t.`dispatch_pool_id` = p.`id`
+                      )
                   )
             )
             END,
@@ -569,10 +598,20 @@ SELECT
               0,
                 p.`concurrency`
                   - (
-                    SELECT count(*)
-                      FROM `dispatch_jobs` AS t
-                      WHERE t.`status` = 'IN_PROGRESS'
-                      AND t.`dispatch_pool_id` = p.`id`
+                    (
+                      SELECT count(*)
+                        FROM `dispatch_jobs` AS t
+                        WHERE t.`status` = 'IN_PROGRESS'
+                        AND t.`live_group_mode` IS NULL
+                        AND t.`dispatch_pool_id` = p.`id`
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM `dispatch_jobs` AS t
+                          WHERE t.`status` = 'IN_PROGRESS'
+                          AND t.`live_group_mode` IS NOT NULL
+                          AND t.`dispatch_pool_id` = p.`id`
+                      )
                   )
             )
             END,
@@ -853,7 +892,7 @@ FROM (
         t.`live_group_mode` AS g
           FROM `dispatch_jobs` AS t
           WHERE t.`status` = 'QUEUED'
-          AND t.`live_group_mode` IS NOT NULL
+          AND t.`keeps_order_mode` = 1
           AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
           ORDER BY t.`next_attempt_at` DESC,
         t.`id` DESC LIMIT ?
@@ -864,7 +903,7 @@ FROM (
           FROM `dispatch_jobs` AS t
           WHERE t.`status` = 'ERROR'
           AND t.`next_attempt_at` IS NOT NULL
-          AND t.`live_group_mode` IS NOT NULL
+          AND t.`keeps_order_mode` = 1
           AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
           ORDER BY t.`next_attempt_at` DESC,
         t.`id` DESC LIMIT ?
@@ -1073,7 +1112,7 @@ FROM (
         t.`live_group_mode` AS g
           FROM `dispatch_jobs` AS t
           WHERE t.`status` = 'QUEUED'
-          AND t.`live_group_mode` IS NOT NULL
+          AND t.`keeps_order_mode` = 1
           AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
           ORDER BY t.`next_attempt_at` DESC,
         t.`id` DESC LIMIT ?
@@ -1084,7 +1123,7 @@ FROM (
           FROM `dispatch_jobs` AS t
           WHERE t.`status` = 'ERROR'
           AND t.`next_attempt_at` IS NOT NULL
-          AND t.`live_group_mode` IS NOT NULL
+          AND t.`keeps_order_mode` = 1
           AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
           ORDER BY t.`next_attempt_at` DESC,
         t.`id` DESC LIMIT ?
@@ -1293,7 +1332,7 @@ FROM (
         t.`live_group_mode` AS g
           FROM `dispatch_jobs` AS t
           WHERE t.`status` = 'QUEUED'
-          AND t.`live_group_mode` IS NOT NULL
+          AND t.`keeps_order_mode` = 1
           AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
           ORDER BY t.`next_attempt_at` DESC,
         t.`id` DESC LIMIT ?
@@ -1304,7 +1343,7 @@ FROM (
           FROM `dispatch_jobs` AS t
           WHERE t.`status` = 'ERROR'
           AND t.`next_attempt_at` IS NOT NULL
-          AND t.`live_group_mode` IS NOT NULL
+          AND t.`keeps_order_mode` = 1
           AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
           ORDER BY t.`next_attempt_at` DESC,
         t.`id` DESC LIMIT ?
@@ -1335,10 +1374,20 @@ SELECT
               0,
                 p.`concurrency`
                   - (
-                    SELECT count(*)
-                      FROM `dispatch_jobs` AS t
-                      WHERE t.`status` = 'IN_PROGRESS'
-                      AND t.`dispatch_pool_id` = p.`id`
+                    (
+                      SELECT count(*)
+                        FROM `dispatch_jobs` AS t
+                        WHERE t.`status` = 'IN_PROGRESS'
+                        AND t.`live_group_mode` IS NULL
+                        AND t.`dispatch_pool_id` = p.`id`
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM `dispatch_jobs` AS t
+                          WHERE t.`status` = 'IN_PROGRESS'
+                          AND t.`live_group_mode` IS NOT NULL
+                          AND t.`dispatch_pool_id` = p.`id`
+                      )
                   )
             )
             END,
@@ -1634,7 +1683,7 @@ FROM (
         t.`live_group_mode` AS g
           FROM `dispatch_jobs` AS t
           WHERE t.`status` = 'QUEUED'
-          AND t.`live_group_mode` IS NOT NULL
+          AND t.`keeps_order_mode` = 1
           AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
           ORDER BY t.`next_attempt_at` DESC,
         t.`id` DESC LIMIT ?
@@ -1645,7 +1694,7 @@ FROM (
           FROM `dispatch_jobs` AS t
           WHERE t.`status` = 'ERROR'
           AND t.`next_attempt_at` IS NOT NULL
-          AND t.`live_group_mode` IS NOT NULL
+          AND t.`keeps_order_mode` = 1
           AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
           ORDER BY t.`next_attempt_at` DESC,
         t.`id` DESC LIMIT ?
@@ -1676,10 +1725,20 @@ SELECT
               0,
                 p.`concurrency`
                   - (
-                    SELECT count(*)
-                      FROM `dispatch_jobs` AS t
-                      WHERE t.`status` = 'IN_PROGRESS'
-                      AND t.`dispatch_pool_id` = p.`id`
+                    (
+                      SELECT count(*)
+                        FROM `dispatch_jobs` AS t
+                        WHERE t.`status` = 'IN_PROGRESS'
+                        AND t.`live_group_mode` IS NULL
+                        AND t.`dispatch_pool_id` = p.`id`
+                    )
+                      + (
+                        SELECT count(*)
+                          FROM `dispatch_jobs` AS t
+                          WHERE t.`status` = 'IN_PROGRESS'
+                          AND t.`live_group_mode` IS NOT NULL
+                          AND t.`dispatch_pool_id` = p.`id`
+                      )
                   )
             )
             END,
@@ -3417,7 +3476,7 @@ WHERE t.`status` = 'QUEUED'
   AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
   AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND (t.`scheduled_for` IS NULL OR t.`scheduled_for` <= UTC_TIMESTAMP(6))
-  AND t.`live_group_mode` IS NULL
+  AND t.`keeps_order_mode` = 0
 ORDER BY t.`next_attempt_at`
 LIMIT 1) AS a
 UNION ALL
@@ -3431,7 +3490,7 @@ FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
   AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
   AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
-  AND t.`live_group_mode` IS NULL
+  AND t.`keeps_order_mode` = 0
 ORDER BY t.`next_attempt_at`
 LIMIT 1) AS b
 UNION ALL
@@ -3443,6 +3502,7 @@ SELECT c.w
   
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
+  AND t.`keeps_order_mode` = 1
   AND t.`next_attempt_at` > UTC_TIMESTAMP(6)
 ORDER BY t.`next_attempt_at`
 LIMIT 1) AS c
@@ -3455,27 +3515,52 @@ SELECT d.w
   
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND t.`keeps_order_mode` = 1
   AND t.`next_attempt_at` > UTC_TIMESTAMP(6)
 ORDER BY t.`next_attempt_at`
 LIMIT 1) AS d) AS u;
 
 -- deliver: lag: [] -> Other
 SELECT (
-  SELECT CAST(
-    COALESCE(
-      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
-        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
-    ) AS DOUBLE
-  )
-    / 1000000
-    FROM `dispatch_jobs` AS t
-    WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
-    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-    AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
-    AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
-    AND (t.`scheduled_for` IS NULL OR t.`scheduled_for` <= UTC_TIMESTAMP(6))
-    ORDER BY t.`next_attempt_at`
-    LIMIT 1
+  SELECT max(l.w)
+    FROM (
+      SELECT (
+        SELECT CAST(
+          COALESCE(
+            TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+              TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+          ) AS DOUBLE
+        )
+          / 1000000
+          FROM `dispatch_jobs` AS t
+          WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+          AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+          AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+          AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
+          AND (t.`scheduled_for` IS NULL OR t.`scheduled_for` <= UTC_TIMESTAMP(6))
+          AND t.`keeps_order_mode` = 0
+          ORDER BY t.`next_attempt_at`
+          LIMIT 1
+      ) AS w
+        UNION ALL SELECT (
+          SELECT CAST(
+            COALESCE(
+              TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+                TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+            ) AS DOUBLE
+          )
+            / 1000000
+            FROM `dispatch_jobs` AS t
+            WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+            AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+            AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+            AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
+            AND (t.`scheduled_for` IS NULL OR t.`scheduled_for` <= UTC_TIMESTAMP(6))
+            AND t.`keeps_order_mode` = 1
+            ORDER BY t.`next_attempt_at`
+            LIMIT 1
+        )
+    ) AS l
 ),
   (
     SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000

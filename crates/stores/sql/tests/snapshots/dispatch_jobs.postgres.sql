@@ -94,15 +94,22 @@ CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata
 CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode"
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_ready_mode"
   ON "dispatch_jobs" (
     (
       CASE
         WHEN "group_key" IS NOT NULL
-        AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+        AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+        END
     ),
+      (
+        CASE
+          WHEN "group_key" IS NOT NULL
+          AND "mode" NOT IN ('IMMEDIATE') THEN COALESCE("next_attempt_at", "created_at")
+          ELSE '-infinity'
+          END
+      ),
       (COALESCE("next_attempt_at", '-infinity')),
       "id"
   )
@@ -123,18 +130,6 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode"
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh_mode"
-  ON "dispatch_jobs" ((COALESCE("next_attempt_at", "created_at")), "id")
-  WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
-  AND "group_key" IS NOT NULL
-  AND "mode" NOT IN ('IMMEDIATE');
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_held"
-  ON "dispatch_jobs" ("group_key", "dispatch_pool_id", "lease_until")
-  WHERE "status" = 'IN_PROGRESS';
-
--- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_on_scheduled_for"
   ON "dispatch_jobs" ("status", (COALESCE("scheduled_for", '-infinity')))
   WHERE (("status" = 'PENDING') OR ("status" = 'QUEUED' AND "scheduled_for" IS NOT NULL));
@@ -148,32 +143,37 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at"
   AND "expires_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_rare3_own"
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_states3_own"
   ON "dispatch_jobs" (
     (
       CASE
+        WHEN "status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
         WHEN "status" = 'ERROR'
         AND "next_attempt_at" IS NULL THEN 'DEAD'
         WHEN "status" = 'PENDING' THEN 'PENDING'
         WHEN "status" = 'CANCELLED' THEN 'CANCELLED'
-        ELSE 'no attempts left'
+        WHEN (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
+        AND "attempt_count" >= GREATEST(COALESCE("max_retries", 3), 1) THEN 'no attempts left'
+        WHEN "status" = 'ERROR'
+        AND "next_attempt_at" IS NOT NULL THEN 'RETRYING'
         END
     ),
-      "id"
+      (CASE WHEN "status" = 'IN_PROGRESS' THEN NULL ELSE "id" END),
+      "group_key",
+      "dispatch_pool_id",
+      "lease_until"
   )
-  WHERE (
-    (
-      (
-        ("status" = 'ERROR' AND "next_attempt_at" IS NULL)
-          OR ("status" = 'PENDING')
-          OR ("status" = 'CANCELLED')
-      )
-    )
-      OR (
-        (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
-          AND "attempt_count" >= GREATEST(COALESCE("max_retries", 3), 1)
-      )
-  );
+  WHERE CASE
+  WHEN "status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+  WHEN "status" = 'ERROR'
+  AND "next_attempt_at" IS NULL THEN 'DEAD'
+  WHEN "status" = 'PENDING' THEN 'PENDING'
+  WHEN "status" = 'CANCELLED' THEN 'CANCELLED'
+  WHEN (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
+  AND "attempt_count" >= GREATEST(COALESCE("max_retries", 3), 1) THEN 'no attempts left'
+  WHEN "status" = 'ERROR'
+  AND "next_attempt_at" IS NOT NULL THEN 'RETRYING'
+  END IS NOT NULL;
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_dispatch_jobs"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -215,6 +215,11 @@ WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" 
   AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END = '-infinity'
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -330,18 +335,18 @@ WITH RECURSIVE ring AS (
   SELECT (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) AS s
     FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
     LIMIT 1
 )
@@ -350,26 +355,26 @@ SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
 SELECT (
   CASE
     WHEN t."group_key" IS NOT NULL
-    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-    ELSE 'f'
-    END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
 ) AS s
   FROM "dispatch_jobs" AS t
   WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   )
     > r.s
   ORDER BY (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   )
   LIMIT 1) AS n)
 SELECT s FROM ring LIMIT $1;
@@ -380,26 +385,26 @@ WITH RECURSIVE ring AS (
   SELECT (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) AS s
     FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
     AND (
       CASE
         WHEN t."group_key" IS NOT NULL
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
       > $1::text
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
     LIMIT 1
 )
@@ -408,26 +413,26 @@ SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
 SELECT (
   CASE
     WHEN t."group_key" IS NOT NULL
-    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-    ELSE 'f'
-    END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
 ) AS s
   FROM "dispatch_jobs" AS t
   WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   )
     > r.s
   ORDER BY (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   )
   LIMIT 1) AS n)
 SELECT s FROM ring LIMIT $2;
@@ -452,9 +457,9 @@ FROM "dispatch_jobs" AS t
 WHERE (
   CASE
     WHEN t."group_key" IS NOT NULL
-    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-    ELSE 'f'
-    END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
 ) = w.s
   AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -462,6 +467,11 @@ WHERE (
   AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END = '-infinity'
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
 LIMIT $2
 FOR UPDATE SKIP LOCKED) AS r) AS y
@@ -590,14 +600,50 @@ SELECT
                     (
                       SELECT count(*)
                         FROM "dispatch_jobs" AS t
-                        WHERE t."status" = 'IN_PROGRESS'
+                        WHERE CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                        WHEN t."status" = 'PENDING' THEN 'PENDING'
+                        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                        WHEN (
+                          (t."status" = 'QUEUED')
+                            OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                        )
+                        AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+                          THEN 'no attempts left'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                        END = 'IN_PROGRESS'
+                        AND CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                        ELSE t."id"
+                        END IS NULL
                         AND t."group_key" IS NULL
                         AND t."dispatch_pool_id" = p."id"
                     )
                       + (
                         SELECT count(*)
                           FROM "dispatch_jobs" AS t
-                          WHERE t."status" = 'IN_PROGRESS'
+                          WHERE CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                          WHEN t."status" = 'PENDING' THEN 'PENDING'
+                          WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                          WHEN (
+                            (t."status" = 'QUEUED')
+                              OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                          )
+                          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+                            THEN 'no attempts left'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                          END = 'IN_PROGRESS'
+                          AND CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                          ELSE t."id"
+                          END IS NULL
                           AND t."group_key" IS NOT NULL
                           AND t."dispatch_pool_id" = p."id"
                       )
@@ -728,14 +774,50 @@ SELECT
                     (
                       SELECT count(*)
                         FROM "dispatch_jobs" AS t
-                        WHERE t."status" = 'IN_PROGRESS'
+                        WHERE CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                        WHEN t."status" = 'PENDING' THEN 'PENDING'
+                        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                        WHEN (
+                          (t."status" = 'QUEUED')
+                            OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                        )
+                        AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+                          THEN 'no attempts left'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                        END = 'IN_PROGRESS'
+                        AND CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                        ELSE t."id"
+                        END IS NULL
                         AND t."group_key" IS NULL
                         AND t."dispatch_pool_id" = p."id"
                     )
                       + (
                         SELECT count(*)
                           FROM "dispatch_jobs" AS t
-                          WHERE t."status" = 'IN_PROGRESS'
+                          WHERE CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                          WHEN t."status" = 'PENDING' THEN 'PENDING'
+                          WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                          WHEN (
+                            (t."status" = 'QUEUED')
+                              OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                          )
+                          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+                            THEN 'no attempts left'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                          END = 'IN_PROGRESS'
+                          AND CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                          ELSE t."id"
+                          END IS NULL
                           AND t."group_key" IS NOT NULL
                           AND t."dispatch_pool_id" = p."id"
                       )
@@ -815,9 +897,9 @@ FROM "dispatch_jobs" AS t
 WHERE (
   CASE
     WHEN t."group_key" IS NOT NULL
-    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-    ELSE 'f'
-    END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
 ) = w.s
   AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -825,6 +907,11 @@ WHERE (
   AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END = '-infinity'
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
 LIMIT $2
 FOR UPDATE SKIP LOCKED) AS r) AS y
@@ -1120,12 +1207,105 @@ FROM (
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
     SELECT DISTINCT f.g FROM (
-    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
+    SELECT f.g FROM (WITH RECURSIVE shares AS (
+(
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
+    FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-      AND t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE')
-      AND COALESCE(t."next_attempt_at", t."created_at") <= now()
-    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $2) AS f),
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+UNION ALL
+SELECT n.s FROM shares AS r CROSS JOIN LATERAL (
+SELECT (
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
+) AS s
+  FROM "dispatch_jobs" AS t
+  WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) >= 'o'
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+    > r.s
+  ORDER BY (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+  LIMIT 1) AS n)
+SELECT
+  n.g,
+  n.k
+FROM (SELECT s FROM shares LIMIT 1000) AS r CROSS JOIN LATERAL (
+SELECT
+  t."group_key" AS g,
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END AS k
+FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END > '-infinity'
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END <= now()
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END DESC
+  LIMIT $2) AS n) AS f
+  ORDER BY f.k DESC
+  LIMIT $2) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $3 * 4)
     UNION ALL SELECT (array_agg(l.g))[($3 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $3 * 4) AS l
@@ -1268,7 +1448,21 @@ WHERE (
   SELECT 1
     FROM "dispatch_jobs" AS t
     WHERE t."group_key" = g.g
-    AND t."status" = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."group_key" IS NOT NULL
     AND t."mode" NOT IN ('IMMEDIATE')
     LIMIT 1
@@ -1535,12 +1729,105 @@ FROM (
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
     SELECT DISTINCT f.g FROM (
-    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
+    SELECT f.g FROM (WITH RECURSIVE shares AS (
+(
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
+    FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-      AND t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE')
-      AND COALESCE(t."next_attempt_at", t."created_at") <= now()
-    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $3) AS f),
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+UNION ALL
+SELECT n.s FROM shares AS r CROSS JOIN LATERAL (
+SELECT (
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
+) AS s
+  FROM "dispatch_jobs" AS t
+  WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) >= 'o'
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+    > r.s
+  ORDER BY (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+  LIMIT 1) AS n)
+SELECT
+  n.g,
+  n.k
+FROM (SELECT s FROM shares LIMIT 1000) AS r CROSS JOIN LATERAL (
+SELECT
+  t."group_key" AS g,
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END AS k
+FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END > '-infinity'
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END <= now()
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END DESC
+  LIMIT $3) AS n) AS f
+  ORDER BY f.k DESC
+  LIMIT $3) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $4 * 4)
     UNION ALL SELECT (array_agg(l.g))[($4 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $4 * 4) AS l
@@ -1683,7 +1970,21 @@ WHERE (
   SELECT 1
     FROM "dispatch_jobs" AS t
     WHERE t."group_key" = g.g
-    AND t."status" = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."group_key" IS NOT NULL
     AND t."mode" NOT IN ('IMMEDIATE')
     LIMIT 1
@@ -1858,14 +2159,50 @@ SELECT
                     (
                       SELECT count(*)
                         FROM "dispatch_jobs" AS t
-                        WHERE t."status" = 'IN_PROGRESS'
+                        WHERE CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                        WHEN t."status" = 'PENDING' THEN 'PENDING'
+                        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                        WHEN (
+                          (t."status" = 'QUEUED')
+                            OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                        )
+                        AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+                          THEN 'no attempts left'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                        END = 'IN_PROGRESS'
+                        AND CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                        ELSE t."id"
+                        END IS NULL
                         AND t."group_key" IS NULL
                         AND t."dispatch_pool_id" = p."id"
                     )
                       + (
                         SELECT count(*)
                           FROM "dispatch_jobs" AS t
-                          WHERE t."status" = 'IN_PROGRESS'
+                          WHERE CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                          WHEN t."status" = 'PENDING' THEN 'PENDING'
+                          WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                          WHEN (
+                            (t."status" = 'QUEUED')
+                              OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                          )
+                          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+                            THEN 'no attempts left'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                          END = 'IN_PROGRESS'
+                          AND CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                          ELSE t."id"
+                          END IS NULL
                           AND t."group_key" IS NOT NULL
                           AND t."dispatch_pool_id" = p."id"
                       )
@@ -2037,12 +2374,105 @@ FROM (
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
     SELECT DISTINCT f.g FROM (
-    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
+    SELECT f.g FROM (WITH RECURSIVE shares AS (
+(
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
+    FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-      AND t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE')
-      AND COALESCE(t."next_attempt_at", t."created_at") <= now()
-    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $2) AS f),
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+UNION ALL
+SELECT n.s FROM shares AS r CROSS JOIN LATERAL (
+SELECT (
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
+) AS s
+  FROM "dispatch_jobs" AS t
+  WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) >= 'o'
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+    > r.s
+  ORDER BY (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+  LIMIT 1) AS n)
+SELECT
+  n.g,
+  n.k
+FROM (SELECT s FROM shares LIMIT 1000) AS r CROSS JOIN LATERAL (
+SELECT
+  t."group_key" AS g,
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END AS k
+FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END > '-infinity'
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END <= now()
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END DESC
+  LIMIT $2) AS n) AS f
+  ORDER BY f.k DESC
+  LIMIT $2) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $3 * 4)
     UNION ALL SELECT (array_agg(l.g))[($3 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $3 * 4) AS l
@@ -2185,7 +2615,21 @@ WHERE (
   SELECT 1
     FROM "dispatch_jobs" AS t
     WHERE t."group_key" = g.g
-    AND t."status" = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."group_key" IS NOT NULL
     AND t."mode" NOT IN ('IMMEDIATE')
     LIMIT 1
@@ -2406,14 +2850,50 @@ SELECT
                     (
                       SELECT count(*)
                         FROM "dispatch_jobs" AS t
-                        WHERE t."status" = 'IN_PROGRESS'
+                        WHERE CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                        WHEN t."status" = 'PENDING' THEN 'PENDING'
+                        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                        WHEN (
+                          (t."status" = 'QUEUED')
+                            OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                        )
+                        AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+                          THEN 'no attempts left'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                        END = 'IN_PROGRESS'
+                        AND CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                        ELSE t."id"
+                        END IS NULL
                         AND t."group_key" IS NULL
                         AND t."dispatch_pool_id" = p."id"
                     )
                       + (
                         SELECT count(*)
                           FROM "dispatch_jobs" AS t
-                          WHERE t."status" = 'IN_PROGRESS'
+                          WHERE CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                          WHEN t."status" = 'PENDING' THEN 'PENDING'
+                          WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                          WHEN (
+                            (t."status" = 'QUEUED')
+                              OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                          )
+                          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
+                            THEN 'no attempts left'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                          END = 'IN_PROGRESS'
+                          AND CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                          ELSE t."id"
+                          END IS NULL
                           AND t."group_key" IS NOT NULL
                           AND t."dispatch_pool_id" = p."id"
                       )
@@ -2587,12 +3067,105 @@ FROM (
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
     SELECT DISTINCT f.g FROM (
-    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
+    SELECT f.g FROM (WITH RECURSIVE shares AS (
+(
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
+    FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-      AND t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE')
-      AND COALESCE(t."next_attempt_at", t."created_at") <= now()
-    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $3) AS f),
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+UNION ALL
+SELECT n.s FROM shares AS r CROSS JOIN LATERAL (
+SELECT (
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
+) AS s
+  FROM "dispatch_jobs" AS t
+  WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) >= 'o'
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+    > r.s
+  ORDER BY (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+  LIMIT 1) AS n)
+SELECT
+  n.g,
+  n.k
+FROM (SELECT s FROM shares LIMIT 1000) AS r CROSS JOIN LATERAL (
+SELECT
+  t."group_key" AS g,
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END AS k
+FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END > '-infinity'
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END <= now()
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END DESC
+  LIMIT $3) AS n) AS f
+  ORDER BY f.k DESC
+  LIMIT $3) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $4 * 4)
     UNION ALL SELECT (array_agg(l.g))[($4 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $4 * 4) AS l
@@ -2736,7 +3309,21 @@ WHERE (
   SELECT 1
     FROM "dispatch_jobs" AS t
     WHERE t."group_key" = g.g
-    AND t."status" = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."group_key" IS NOT NULL
     AND t."mode" NOT IN ('IMMEDIATE')
     LIMIT 1
@@ -3451,6 +4038,21 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
   AND t."last_attempt_at" IS NULL
   AND t."lease_until" IS NULL
 LIMIT $1
@@ -3513,7 +4115,22 @@ SELECT
   CASE WHEN t."attempt_count" + 1 >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 1 ELSE 0 END,
   GREATEST(COALESCE(t."max_retries", 3), 1)
 FROM "dispatch_jobs" AS t
-WHERE t."status" = 'IN_PROGRESS'
+WHERE CASE
+  WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+  WHEN t."status" = 'ERROR'
+  AND t."next_attempt_at" IS NULL THEN 'DEAD'
+  WHEN t."status" = 'PENDING' THEN 'PENDING'
+  WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+  WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+  WHEN t."status" = 'ERROR'
+  AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+  END = 'IN_PROGRESS'
+  AND CASE
+  WHEN t."status" = 'IN_PROGRESS' THEN NULL
+  ELSE t."id"
+  END IS NULL
+  AND t."status" = 'IN_PROGRESS'
   AND (
     t."lease_until" < now()
       OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds')
@@ -4194,28 +4811,17 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-  AND (
-    (
-      (
-        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-          OR (t."status" = 'PENDING')
-          OR (t."status" = 'CANCELLED')
-      )
-    )
-      OR (
-        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'ERROR'
-      AND t."next_attempt_at" IS NULL THEN 'DEAD'
-      WHEN t."status" = 'PENDING' THEN 'PENDING'
-      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'no attempts left'
   AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -4332,26 +4938,26 @@ SELECT a.w FROM (SELECT min(d.w) AS w FROM (WITH RECURSIVE ring AS (
   SELECT (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) AS s
     FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
     AND (
       CASE
         WHEN t."group_key" IS NOT NULL
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
       < 'g'
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
     LIMIT 1
 )
@@ -4360,34 +4966,34 @@ SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
 SELECT (
   CASE
     WHEN t."group_key" IS NOT NULL
-    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-    ELSE 'f'
-    END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
 ) AS s
   FROM "dispatch_jobs" AS t
   WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   )
     < 'g'
   AND (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   )
     > r.s
   ORDER BY (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   )
   LIMIT 1) AS n)
 SELECT f.w FROM (SELECT s FROM ring LIMIT 1000) AS r CROSS JOIN LATERAL (
@@ -4407,63 +5013,47 @@ SELECT (
   WHERE (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) = r.s
   AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
   AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END = '-infinity'
   ORDER BY COALESCE(t."next_attempt_at", '-infinity')
   LIMIT 1) AS f) AS d) AS a
 UNION ALL
-SELECT b.w
-  FROM (
-    SELECT (
-      0
-        - (
-          CASE
-            WHEN isfinite(t."next_attempt_at")
-              THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-            END
-        )
-    )::bigint AS w
-  
-FROM "dispatch_jobs" AS t
-WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-  AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE')
-  AND COALESCE(t."next_attempt_at", t."created_at") > now()
-ORDER BY COALESCE(t."next_attempt_at", t."created_at")
-LIMIT 1) AS b) AS u;
-
--- deliver: lag: [] -> Other
-SELECT ((SELECT max(l.w) FROM (SELECT (SELECT (max(d.w))::float8 / 1000000 FROM (WITH RECURSIVE ring AS (
+SELECT b.w FROM (SELECT min(d.w) AS w FROM (WITH RECURSIVE ring AS (
 (
   SELECT (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) AS s
     FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
     AND (
       CASE
         WHEN t."group_key" IS NOT NULL
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-    )
-      < 'g'
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
     LIMIT 1
 )
@@ -4472,85 +5062,261 @@ SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
 SELECT (
   CASE
     WHEN t."group_key" IS NOT NULL
-    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-    ELSE 'f'
-    END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
 ) AS s
   FROM "dispatch_jobs" AS t
   WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-  )
-    < 'g'
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) >= 'o'
   AND (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   )
     > r.s
   ORDER BY (
     CASE
       WHEN t."group_key" IS NOT NULL
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   )
   LIMIT 1) AS n)
 SELECT f.w FROM (SELECT s FROM ring LIMIT 1000) AS r CROSS JOIN LATERAL (
-SELECT
-  COALESCE(
-    CASE
-      WHEN isfinite(t."next_attempt_at")
-        THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-      END,
+SELECT (
+  0
+    - (
       CASE
-        WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
         END
-  ) AS w
+    )
+)::bigint AS w
+  FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END > '-infinity'
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END > now()
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END
+  LIMIT 1) AS f) AS d) AS b) AS u;
+
+-- deliver: lag: [] -> Other
+SELECT ((SELECT max(l.w) FROM (SELECT (SELECT (max(d.w))::float8 / 1000000 FROM (WITH RECURSIVE ring AS (
+(
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
     FROM "dispatch_jobs" AS t
-    WHERE (
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
       CASE
         WHEN t."group_key" IS NOT NULL
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-    ) = r.s
-    AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-    AND COALESCE(t."next_attempt_at", '-infinity') <= now()
-    AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
-    AND (t."expires_at" IS NULL OR t."expires_at" > now())
-    AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
-    AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
-    ORDER BY COALESCE(t."next_attempt_at", '-infinity')
-    LIMIT 1) AS f) AS d) AS w UNION ALL SELECT (SELECT (COALESCE(CASE
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+      < 'g'
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+UNION ALL
+SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
+SELECT (
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
+) AS s
+  FROM "dispatch_jobs" AS t
+  WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+    < 'g'
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+    > r.s
+  ORDER BY (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+  LIMIT 1) AS n)
+SELECT f.w FROM (SELECT s FROM ring LIMIT 1000) AS r CROSS JOIN LATERAL (
+SELECT COALESCE(
+  CASE
     WHEN isfinite(t."next_attempt_at")
       THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
     END,
-  CASE
-    WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
-    END))::float8 / 1000000
+    CASE
+      WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+      END
+) AS w
+  FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
+  AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END = '-infinity'
+  ORDER BY COALESCE(t."next_attempt_at", '-infinity')
+  LIMIT 1) AS f) AS d) AS w UNION ALL SELECT (SELECT (max(d.w))::float8 / 1000000
+  FROM (WITH RECURSIVE ring AS (
+(
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
     FROM "dispatch_jobs" AS t
-    WHERE ((t."status" = 'QUEUED')
-    OR (t."status" = 'ERROR'
-    AND t."next_attempt_at" IS NOT NULL))
-    AND COALESCE(t."next_attempt_at",
-  '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries",
-  3),
-  1)
-    AND (t."expires_at" IS NULL
-    OR t."expires_at" > now())
-    AND (t."scheduled_for" IS NULL
-    OR t."scheduled_for" <= now())
-    AND t."group_key" IS NOT NULL
-    AND t."mode" NOT IN ('IMMEDIATE')
-    ORDER BY COALESCE(t."next_attempt_at",
-  t."created_at") LIMIT 1)) AS l))::float8,
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+UNION ALL
+SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
+SELECT (
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+    ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+    END
+) AS s
+  FROM "dispatch_jobs" AS t
+  WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) >= 'o'
+  AND (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+    > r.s
+  ORDER BY (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  )
+  LIMIT 1) AS n)
+SELECT f.w FROM (SELECT s FROM ring LIMIT 1000) AS r CROSS JOIN LATERAL (
+SELECT COALESCE(
+  CASE
+    WHEN isfinite(t."next_attempt_at")
+      THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+    END,
+    CASE
+      WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+      END
+) AS w
+  FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
+  AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END > '-infinity'
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND t."mode" NOT IN ('IMMEDIATE') THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END
+  LIMIT 1) AS f) AS d)) AS l))::float8,
   (
     (
       SELECT (
@@ -4561,7 +5327,22 @@ SELECT
       )::float8
         / 1000000
         FROM "dispatch_jobs" AS t
-        WHERE t."status" = 'IN_PROGRESS'
+        WHERE CASE
+        WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+        WHEN t."status" = 'ERROR'
+        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+        WHEN t."status" = 'PENDING' THEN 'PENDING'
+        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+        WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+        AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+        WHEN t."status" = 'ERROR'
+        AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+        END = 'IN_PROGRESS'
+        AND CASE
+        WHEN t."status" = 'IN_PROGRESS' THEN NULL
+        ELSE t."id"
+        END IS NULL
+        AND t."status" = 'IN_PROGRESS'
         ORDER BY t."last_attempt_at"
         LIMIT 1
     )
@@ -4589,9 +5370,16 @@ SELECT
                   ORDER BY (
                     CASE
                       WHEN "group_key" IS NOT NULL
-                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-                      ELSE 'f'
-                      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+                      ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                      END
+                  ),
+                  (
+                    CASE
+                      WHEN "group_key" IS NOT NULL
+                      AND "mode" NOT IN ('IMMEDIATE') THEN COALESCE("next_attempt_at", "created_at")
+                      ELSE '-infinity'
+                      END
                   ),
                   (COALESCE("next_attempt_at", '-infinity')),
                   "id" LIMIT 50001
@@ -4619,9 +5407,16 @@ FROM (
                 ORDER BY (
                   CASE
                     WHEN "group_key" IS NOT NULL
-                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-                    ELSE 'f'
-                    END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+                    ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                    END
+                ),
+                (
+                  CASE
+                    WHEN "group_key" IS NOT NULL
+                    AND "mode" NOT IN ('IMMEDIATE') THEN COALESCE("next_attempt_at", "created_at")
+                    ELSE '-infinity'
+                    END
                 ),
                 (COALESCE("next_attempt_at", '-infinity')),
                 "id" LIMIT 50000
@@ -4638,28 +5433,17 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "dispatch_jobs" AS t
-    WHERE (
-      (
-        (
-          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-            OR (t."status" = 'PENDING')
-            OR (t."status" = 'CANCELLED')
-        )
-      )
-        OR (
-          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-            AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
-        )
-    )
-    AND (
-      CASE
-        WHEN t."status" = 'ERROR'
-        AND t."next_attempt_at" IS NULL THEN 'DEAD'
-        WHEN t."status" = 'PENDING' THEN 'PENDING'
-        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-        ELSE 'no attempts left'
-        END
-    ) = 'DEAD'
+    WHERE CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'DEAD'
     AND t."status" = 'ERROR'
     AND t."next_attempt_at" IS NULL
     LIMIT 10001
@@ -4687,9 +5471,16 @@ SELECT
                   ORDER BY (
                     CASE
                       WHEN "group_key" IS NOT NULL
-                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-                      ELSE 'f'
-                      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+                      ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                      END
+                  ),
+                  (
+                    CASE
+                      WHEN "group_key" IS NOT NULL
+                      AND "mode" NOT IN ('IMMEDIATE') THEN COALESCE("next_attempt_at", "created_at")
+                      ELSE '-infinity'
+                      END
                   ),
                   (COALESCE("next_attempt_at", '-infinity')),
                   "id" LIMIT 50001
@@ -4717,9 +5508,16 @@ FROM (
                 ORDER BY (
                   CASE
                     WHEN "group_key" IS NOT NULL
-                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-                    ELSE 'f'
-                    END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+                    ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                    END
+                ),
+                (
+                  CASE
+                    WHEN "group_key" IS NOT NULL
+                    AND "mode" NOT IN ('IMMEDIATE') THEN COALESCE("next_attempt_at", "created_at")
+                    ELSE '-infinity'
+                    END
                 ),
                 (COALESCE("next_attempt_at", '-infinity')),
                 "id" LIMIT 50000
@@ -4733,7 +5531,27 @@ WHERE t."status" = 'QUEUED' LIMIT 10001) AS counted) AS c;
 SELECT
   (COUNT(*))::bigint,
   0
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "dispatch_jobs" AS t
+    WHERE CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
+    AND t."status" = 'IN_PROGRESS'
+    LIMIT 10001
+) AS counted;
 
 -- deliver: census COMPLETED: [] -> Other
 SELECT
@@ -4761,28 +5579,17 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "dispatch_jobs" AS t
-    WHERE (
-      (
-        (
-          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-            OR (t."status" = 'PENDING')
-            OR (t."status" = 'CANCELLED')
-        )
-      )
-        OR (
-          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-            AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
-        )
-    )
-    AND (
-      CASE
-        WHEN t."status" = 'ERROR'
-        AND t."next_attempt_at" IS NULL THEN 'DEAD'
-        WHEN t."status" = 'PENDING' THEN 'PENDING'
-        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-        ELSE 'no attempts left'
-        END
-    ) = 'PENDING'
+    WHERE CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'PENDING'
     AND t."status" = 'PENDING'
     LIMIT 10001
 ) AS counted;
@@ -4794,28 +5601,17 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "dispatch_jobs" AS t
-    WHERE (
-      (
-        (
-          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-            OR (t."status" = 'PENDING')
-            OR (t."status" = 'CANCELLED')
-        )
-      )
-        OR (
-          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-            AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
-        )
-    )
-    AND (
-      CASE
-        WHEN t."status" = 'ERROR'
-        AND t."next_attempt_at" IS NULL THEN 'DEAD'
-        WHEN t."status" = 'PENDING' THEN 'PENDING'
-        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-        ELSE 'no attempts left'
-        END
-    ) = 'CANCELLED'
+    WHERE CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'CANCELLED'
     AND t."status" = 'CANCELLED'
     LIMIT 10001
 ) AS counted;
@@ -4847,28 +5643,17 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
-  AND (
-    (
-      (
-        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-          OR (t."status" = 'PENDING')
-          OR (t."status" = 'CANCELLED')
-      )
-    )
-      OR (
-        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'ERROR'
-      AND t."next_attempt_at" IS NULL THEN 'DEAD'
-      WHEN t."status" = 'PENDING' THEN 'PENDING'
-      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-      ELSE 'no attempts left'
-      END
-  ) = 'DEAD'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'DEAD'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -5018,28 +5803,17 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'PENDING'
-  AND (
-    (
-      (
-        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-          OR (t."status" = 'PENDING')
-          OR (t."status" = 'CANCELLED')
-      )
-    )
-      OR (
-        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'ERROR'
-      AND t."next_attempt_at" IS NULL THEN 'DEAD'
-      WHEN t."status" = 'PENDING' THEN 'PENDING'
-      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-      ELSE 'no attempts left'
-      END
-  ) = 'PENDING'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'PENDING'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -5095,28 +5869,17 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
-  AND (
-    (
-      (
-        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-          OR (t."status" = 'PENDING')
-          OR (t."status" = 'CANCELLED')
-      )
-    )
-      OR (
-        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-          AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'ERROR'
-      AND t."next_attempt_at" IS NULL THEN 'DEAD'
-      WHEN t."status" = 'PENDING' THEN 'PENDING'
-      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-      ELSE 'no attempts left'
-      END
-  ) = 'DEAD'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'DEAD'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -5144,6 +5907,21 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -5190,6 +5968,21 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))

@@ -94,16 +94,36 @@ CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata
 CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode"
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_ready_mode"
   ON "dispatch_jobs" (
     (
       CASE
         WHEN "group_key" IS NOT NULL
         AND NOT (typeof("group_key") = 'blob')
-        AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+        AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+        END
     ),
+      (
+        CASE
+          WHEN "group_key" IS NOT NULL
+          AND NOT (typeof("group_key") = 'blob')
+          AND "mode" NOT IN ('IMMEDIATE')
+            THEN COALESCE(
+              CASE
+                WHEN typeof("next_attempt_at") IN ('integer', 'real')
+                OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END,
+                CASE
+                  WHEN typeof("created_at") IN ('integer', 'real')
+                  OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+                  ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END
+            )
+          ELSE 0
+          END
+      ),
       (
         COALESCE(
           CASE
@@ -145,45 +165,6 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode"
   AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh_mode"
-  ON "dispatch_jobs" (
-    (
-      COALESCE(
-        CASE
-          WHEN typeof("next_attempt_at") IN ('integer', 'real')
-          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
-          CASE
-            WHEN typeof("created_at") IN ('integer', 'real')
-            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
-            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END
-      )
-    ),
-      "id"
-  )
-  WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
-  AND "group_key" IS NOT NULL
-  AND NOT (typeof("group_key") = 'blob')
-  AND "mode" NOT IN ('IMMEDIATE');
-
--- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_held"
-  ON "dispatch_jobs" (
-    "group_key",
-      "dispatch_pool_id",
-      (
-        CASE
-          WHEN typeof("lease_until") IN ('integer', 'real')
-          OR "lease_until" NOT GLOB '*[^0-9]*' THEN CAST("lease_until" AS INTEGER)
-          ELSE CAST(round((julianday("lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-      )
-  )
-  WHERE "status" = 'IN_PROGRESS';
-
--- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_on_scheduled_for"
   ON "dispatch_jobs" (
     "status",
@@ -217,32 +198,43 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at"
   AND "expires_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_rare3_own"
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_states3_own"
   ON "dispatch_jobs" (
     (
       CASE
+        WHEN "status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
         WHEN "status" = 'ERROR'
         AND "next_attempt_at" IS NULL THEN 'DEAD'
         WHEN "status" = 'PENDING' THEN 'PENDING'
         WHEN "status" = 'CANCELLED' THEN 'CANCELLED'
-        ELSE 'no attempts left'
+        WHEN (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
+        AND "attempt_count" >= max(COALESCE("max_retries", 3), 1) THEN 'no attempts left'
+        WHEN "status" = 'ERROR'
+        AND "next_attempt_at" IS NOT NULL THEN 'RETRYING'
         END
     ),
-      "id"
-  )
-  WHERE (
-    (
+      (CASE WHEN "status" = 'IN_PROGRESS' THEN NULL ELSE "id" END),
+      "group_key",
+      "dispatch_pool_id",
       (
-        ("status" = 'ERROR' AND "next_attempt_at" IS NULL)
-          OR ("status" = 'PENDING')
-          OR ("status" = 'CANCELLED')
+        CASE
+          WHEN typeof("lease_until") IN ('integer', 'real')
+          OR "lease_until" NOT GLOB '*[^0-9]*' THEN CAST("lease_until" AS INTEGER)
+          ELSE CAST(round((julianday("lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
       )
-    )
-      OR (
-        (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
-          AND "attempt_count" >= max(COALESCE("max_retries", 3), 1)
-      )
-  );
+  )
+  WHERE CASE
+  WHEN "status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+  WHEN "status" = 'ERROR'
+  AND "next_attempt_at" IS NULL THEN 'DEAD'
+  WHEN "status" = 'PENDING' THEN 'PENDING'
+  WHEN "status" = 'CANCELLED' THEN 'CANCELLED'
+  WHEN (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL))
+  AND "attempt_count" >= max(COALESCE("max_retries", 3), 1) THEN 'no attempts left'
+  WHEN "status" = 'ERROR'
+  AND "next_attempt_at" IS NOT NULL THEN 'RETRYING'
+  END IS NOT NULL;
 
 -- deliver: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["account",
 --   "client", "code", "content_type", "correlation", "data_only", "dedupe", "event", "headers", "payload",
@@ -279,6 +271,24 @@ WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" 
       END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
   )
   AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
+  AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END = 0
 ORDER BY COALESCE(
   CASE
     WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -516,9 +526,9 @@ SELECT *
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     ) AS s
       FROM "dispatch_jobs" AS t
       WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
@@ -526,9 +536,9 @@ SELECT *
         CASE
           WHEN t."group_key" IS NOT NULL
           AND NOT (typeof(t."group_key") = 'blob')
-          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-          ELSE 'f'
-          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
       )
       LIMIT 1
   )
@@ -538,9 +548,9 @@ SELECT (
     CASE
       WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) AS s
     FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
@@ -548,18 +558,18 @@ SELECT (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
       > r.s
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
     LIMIT 1
 )
@@ -578,9 +588,9 @@ SELECT *
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     ) AS s
       FROM "dispatch_jobs" AS t
       WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
@@ -588,18 +598,18 @@ SELECT *
         CASE
           WHEN t."group_key" IS NOT NULL
           AND NOT (typeof(t."group_key") = 'blob')
-          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-          ELSE 'f'
-          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
       )
         > ?1
       ORDER BY (
         CASE
           WHEN t."group_key" IS NOT NULL
           AND NOT (typeof(t."group_key") = 'blob')
-          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-          ELSE 'f'
-          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
       )
       LIMIT 1
   )
@@ -609,9 +619,9 @@ SELECT (
     CASE
       WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) AS s
     FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
@@ -619,18 +629,18 @@ SELECT (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
       > r.s
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
     LIMIT 1
 )
@@ -672,9 +682,9 @@ FROM json_each(?1) AS j CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
     CASE
       WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) = j.value->>'s'
     AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND COALESCE(
@@ -704,6 +714,24 @@ FROM json_each(?1) AS j CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
       END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
   )
   AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
+  AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END = 0
   ORDER BY COALESCE(
     CASE
       WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -951,14 +979,49 @@ SELECT
                     (
                       SELECT count(*)
                         FROM "dispatch_jobs" AS t
-                        WHERE t."status" = 'IN_PROGRESS'
+                        WHERE CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                        WHEN t."status" = 'PENDING' THEN 'PENDING'
+                        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                        WHEN (
+                          (t."status" = 'QUEUED')
+                            OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                        )
+                        AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                        END = 'IN_PROGRESS'
+                        AND CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                        ELSE t."id"
+                        END IS NULL
                         AND t."group_key" IS NULL
                         AND t."dispatch_pool_id" = p."id"
                     )
                       + (
                         SELECT count(*)
                           FROM "dispatch_jobs" AS t
-                          WHERE t."status" = 'IN_PROGRESS'
+                          WHERE CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                          WHEN t."status" = 'PENDING' THEN 'PENDING'
+                          WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                          WHEN (
+                            (t."status" = 'QUEUED')
+                              OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                          )
+                          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+                            THEN 'no attempts left'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                          END = 'IN_PROGRESS'
+                          AND CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                          ELSE t."id"
+                          END IS NULL
                           AND t."group_key" IS NOT NULL
                           AND t."dispatch_pool_id" = p."id"
                       )
@@ -1160,14 +1223,49 @@ SELECT
                     (
                       SELECT count(*)
                         FROM "dispatch_jobs" AS t
-                        WHERE t."status" = 'IN_PROGRESS'
+                        WHERE CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                        WHEN t."status" = 'PENDING' THEN 'PENDING'
+                        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                        WHEN (
+                          (t."status" = 'QUEUED')
+                            OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                        )
+                        AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                        END = 'IN_PROGRESS'
+                        AND CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                        ELSE t."id"
+                        END IS NULL
                         AND t."group_key" IS NULL
                         AND t."dispatch_pool_id" = p."id"
                     )
                       + (
                         SELECT count(*)
                           FROM "dispatch_jobs" AS t
-                          WHERE t."status" = 'IN_PROGRESS'
+                          WHERE CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                          WHEN t."status" = 'PENDING' THEN 'PENDING'
+                          WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                          WHEN (
+                            (t."status" = 'QUEUED')
+                              OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                          )
+                          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+                            THEN 'no attempts left'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                          END = 'IN_PROGRESS'
+                          AND CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                          ELSE t."id"
+                          END IS NULL
                           AND t."group_key" IS NOT NULL
                           AND t."dispatch_pool_id" = p."id"
                       )
@@ -1333,9 +1431,9 @@ FROM json_each(?1) AS j CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
     CASE
       WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) = j.value->>'s'
     AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND COALESCE(
@@ -1365,6 +1463,24 @@ FROM json_each(?1) AS j CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
       END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
   )
   AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
+  AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END = 0
   ORDER BY COALESCE(
     CASE
       WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -1762,12 +1878,86 @@ FROM (
     f.g AS g,
     0 AS kind
   FROM (
-    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
-    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-      AND t."group_key" IS NOT NULL
+    SELECT f.g FROM (WITH RECURSIVE shares(s) AS (
+SELECT *
+  FROM (
+    SELECT (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) AS s
+      FROM "dispatch_jobs" AS t
+      WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      ) >= 'o'
+      ORDER BY (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      )
+      LIMIT 1
+  )
+UNION ALL
+SELECT (
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE')
-      AND COALESCE(
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+      > r.s
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+  FROM shares AS r
+  WHERE r.s IS NOT NULL
+LIMIT 1000)
+SELECT
+  t."group_key" AS g,
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
         CASE
           WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -1778,9 +1968,26 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-        + 0
-    ORDER BY COALESCE(
+      )
+    ELSE 0
+    END AS k
+FROM shares AS r CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
+SELECT t."id"
+  FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND NOT (typeof(t."group_key") = 'blob')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -1791,8 +1998,47 @@ FROM (
           OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
           ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-    ) DESC,
-      t."id" DESC LIMIT ?2) AS f
+    )
+  ELSE 0
+  END > 0
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+    )
+  ELSE 0
+  END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+    )
+  ELSE 0
+  END DESC
+  LIMIT ?2)
+WHERE r.s IS NOT NULL) AS f ORDER BY f.k DESC LIMIT ?2) AS f
   UNION ALL
   SELECT
     q.g,
@@ -1949,7 +2195,21 @@ WHERE (
   SELECT 1
     FROM "dispatch_jobs" AS t
     WHERE t."group_key" = j.value
-    AND t."status" = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."group_key" IS NOT NULL
     AND NOT (typeof(t."group_key") = 'blob')
     AND t."mode" NOT IN ('IMMEDIATE')
@@ -2304,12 +2564,86 @@ FROM (
     f.g AS g,
     0 AS kind
   FROM (
-    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
-    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-      AND t."group_key" IS NOT NULL
+    SELECT f.g FROM (WITH RECURSIVE shares(s) AS (
+SELECT *
+  FROM (
+    SELECT (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) AS s
+      FROM "dispatch_jobs" AS t
+      WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      ) >= 'o'
+      ORDER BY (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      )
+      LIMIT 1
+  )
+UNION ALL
+SELECT (
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE')
-      AND COALESCE(
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+      > r.s
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+  FROM shares AS r
+  WHERE r.s IS NOT NULL
+LIMIT 1000)
+SELECT
+  t."group_key" AS g,
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
         CASE
           WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -2320,9 +2654,26 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-        + 0
-    ORDER BY COALESCE(
+      )
+    ELSE 0
+    END AS k
+FROM shares AS r CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
+SELECT t."id"
+  FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND NOT (typeof(t."group_key") = 'blob')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -2333,8 +2684,47 @@ FROM (
           OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
           ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-    ) DESC,
-      t."id" DESC LIMIT ?2) AS f
+    )
+  ELSE 0
+  END > 0
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+    )
+  ELSE 0
+  END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+    )
+  ELSE 0
+  END DESC
+  LIMIT ?2)
+WHERE r.s IS NOT NULL) AS f ORDER BY f.k DESC LIMIT ?2) AS f
   UNION ALL
   SELECT
     q.g,
@@ -2492,7 +2882,21 @@ WHERE (
   SELECT 1
     FROM "dispatch_jobs" AS t
     WHERE t."group_key" = j.value
-    AND t."status" = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."group_key" IS NOT NULL
     AND NOT (typeof(t."group_key") = 'blob')
     AND t."mode" NOT IN ('IMMEDIATE')
@@ -2847,12 +3251,86 @@ FROM (
     f.g AS g,
     0 AS kind
   FROM (
-    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
-    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-      AND t."group_key" IS NOT NULL
+    SELECT f.g FROM (WITH RECURSIVE shares(s) AS (
+SELECT *
+  FROM (
+    SELECT (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) AS s
+      FROM "dispatch_jobs" AS t
+      WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      ) >= 'o'
+      ORDER BY (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      )
+      LIMIT 1
+  )
+UNION ALL
+SELECT (
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE')
-      AND COALESCE(
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+      > r.s
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+  FROM shares AS r
+  WHERE r.s IS NOT NULL
+LIMIT 1000)
+SELECT
+  t."group_key" AS g,
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
         CASE
           WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -2863,9 +3341,26 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-        + 0
-    ORDER BY COALESCE(
+      )
+    ELSE 0
+    END AS k
+FROM shares AS r CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
+SELECT t."id"
+  FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND NOT (typeof(t."group_key") = 'blob')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -2876,8 +3371,47 @@ FROM (
           OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
           ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-    ) DESC,
-      t."id" DESC LIMIT ?2) AS f
+    )
+  ELSE 0
+  END > 0
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+    )
+  ELSE 0
+  END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+    )
+  ELSE 0
+  END DESC
+  LIMIT ?2)
+WHERE r.s IS NOT NULL) AS f ORDER BY f.k DESC LIMIT ?2) AS f
   UNION ALL
   SELECT
     q.g,
@@ -2946,14 +3480,49 @@ SELECT
                     (
                       SELECT count(*)
                         FROM "dispatch_jobs" AS t
-                        WHERE t."status" = 'IN_PROGRESS'
+                        WHERE CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                        WHEN t."status" = 'PENDING' THEN 'PENDING'
+                        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                        WHEN (
+                          (t."status" = 'QUEUED')
+                            OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                        )
+                        AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                        END = 'IN_PROGRESS'
+                        AND CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                        ELSE t."id"
+                        END IS NULL
                         AND t."group_key" IS NULL
                         AND t."dispatch_pool_id" = p."id"
                     )
                       + (
                         SELECT count(*)
                           FROM "dispatch_jobs" AS t
-                          WHERE t."status" = 'IN_PROGRESS'
+                          WHERE CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                          WHEN t."status" = 'PENDING' THEN 'PENDING'
+                          WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                          WHEN (
+                            (t."status" = 'QUEUED')
+                              OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                          )
+                          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+                            THEN 'no attempts left'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                          END = 'IN_PROGRESS'
+                          AND CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                          ELSE t."id"
+                          END IS NULL
                           AND t."group_key" IS NOT NULL
                           AND t."dispatch_pool_id" = p."id"
                       )
@@ -3195,7 +3764,21 @@ WHERE (
   SELECT 1
     FROM "dispatch_jobs" AS t
     WHERE t."group_key" = j.value
-    AND t."status" = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."group_key" IS NOT NULL
     AND NOT (typeof(t."group_key") = 'blob')
     AND t."mode" NOT IN ('IMMEDIATE')
@@ -3594,12 +4177,86 @@ FROM (
     f.g AS g,
     0 AS kind
   FROM (
-    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
-    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-      AND t."group_key" IS NOT NULL
+    SELECT f.g FROM (WITH RECURSIVE shares(s) AS (
+SELECT *
+  FROM (
+    SELECT (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) AS s
+      FROM "dispatch_jobs" AS t
+      WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      ) >= 'o'
+      ORDER BY (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      )
+      LIMIT 1
+  )
+UNION ALL
+SELECT (
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE')
-      AND COALESCE(
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+      > r.s
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+  FROM shares AS r
+  WHERE r.s IS NOT NULL
+LIMIT 1000)
+SELECT
+  t."group_key" AS g,
+  CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
         CASE
           WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -3610,9 +4267,26 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-        + 0
-    ORDER BY COALESCE(
+      )
+    ELSE 0
+    END AS k
+FROM shares AS r CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
+SELECT t."id"
+  FROM "dispatch_jobs" AS t
+  WHERE (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND NOT (typeof(t."group_key") = 'blob')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) = r.s
+  AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
@@ -3623,8 +4297,47 @@ FROM (
           OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
           ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-    ) DESC,
-      t."id" DESC LIMIT ?2) AS f
+    )
+  ELSE 0
+  END > 0
+  AND CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+    )
+  ELSE 0
+  END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ORDER BY CASE
+  WHEN t."group_key" IS NOT NULL
+  AND NOT (typeof(t."group_key") = 'blob')
+  AND t."mode" NOT IN ('IMMEDIATE')
+    THEN COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+    )
+  ELSE 0
+  END DESC
+  LIMIT ?2)
+WHERE r.s IS NOT NULL) AS f ORDER BY f.k DESC LIMIT ?2) AS f
   UNION ALL
   SELECT
     q.g,
@@ -3694,14 +4407,49 @@ SELECT
                     (
                       SELECT count(*)
                         FROM "dispatch_jobs" AS t
-                        WHERE t."status" = 'IN_PROGRESS'
+                        WHERE CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                        WHEN t."status" = 'PENDING' THEN 'PENDING'
+                        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                        WHEN (
+                          (t."status" = 'QUEUED')
+                            OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                        )
+                        AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+                        WHEN t."status" = 'ERROR'
+                        AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                        END = 'IN_PROGRESS'
+                        AND CASE
+                        WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                        ELSE t."id"
+                        END IS NULL
                         AND t."group_key" IS NULL
                         AND t."dispatch_pool_id" = p."id"
                     )
                       + (
                         SELECT count(*)
                           FROM "dispatch_jobs" AS t
-                          WHERE t."status" = 'IN_PROGRESS'
+                          WHERE CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NULL THEN 'DEAD'
+                          WHEN t."status" = 'PENDING' THEN 'PENDING'
+                          WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+                          WHEN (
+                            (t."status" = 'QUEUED')
+                              OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+                          )
+                          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
+                            THEN 'no attempts left'
+                          WHEN t."status" = 'ERROR'
+                          AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+                          END = 'IN_PROGRESS'
+                          AND CASE
+                          WHEN t."status" = 'IN_PROGRESS' THEN NULL
+                          ELSE t."id"
+                          END IS NULL
                           AND t."group_key" IS NOT NULL
                           AND t."dispatch_pool_id" = p."id"
                       )
@@ -3943,7 +4691,21 @@ WHERE (
   SELECT 1
     FROM "dispatch_jobs" AS t
     WHERE t."group_key" = j.value
-    AND t."status" = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."group_key" IS NOT NULL
     AND NOT (typeof(t."group_key") = 'blob')
     AND t."mode" NOT IN ('IMMEDIATE')
@@ -5195,6 +5957,21 @@ SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
   AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
+  AND CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
@@ -5305,7 +6082,22 @@ SELECT
   CASE WHEN t."attempt_count" + 1 >= max(COALESCE(t."max_retries", 3), 1) THEN 1 ELSE 0 END,
   max(COALESCE(t."max_retries", 3), 1)
 FROM "dispatch_jobs" AS t
-WHERE t."status" = 'IN_PROGRESS'
+WHERE CASE
+  WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+  WHEN t."status" = 'ERROR'
+  AND t."next_attempt_at" IS NULL THEN 'DEAD'
+  WHEN t."status" = 'PENDING' THEN 'PENDING'
+  WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+  WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+  WHEN t."status" = 'ERROR'
+  AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+  END = 'IN_PROGRESS'
+  AND CASE
+  WHEN t."status" = 'IN_PROGRESS' THEN NULL
+  ELSE t."id"
+  END IS NULL
+  AND t."status" = 'IN_PROGRESS'
   AND (
     CASE
       WHEN typeof(t."lease_until") IN ('integer', 'real')
@@ -6233,28 +7025,17 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-  AND (
-    (
-      (
-        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-          OR (t."status" = 'PENDING')
-          OR (t."status" = 'CANCELLED')
-      )
-    )
-      OR (
-        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'ERROR'
-      AND t."next_attempt_at" IS NULL THEN 'DEAD'
-      WHEN t."status" = 'PENDING' THEN 'PENDING'
-      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'no attempts left'
   AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
@@ -6563,9 +7344,9 @@ SELECT *
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     ) AS s
       FROM "dispatch_jobs" AS t
       WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
@@ -6573,18 +7354,18 @@ SELECT *
         CASE
           WHEN t."group_key" IS NOT NULL
           AND NOT (typeof(t."group_key") = 'blob')
-          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-          ELSE 'f'
-          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
       )
         < 'g'
       ORDER BY (
         CASE
           WHEN t."group_key" IS NOT NULL
           AND NOT (typeof(t."group_key") = 'blob')
-          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-          ELSE 'f'
-          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
       )
       LIMIT 1
   )
@@ -6594,9 +7375,9 @@ SELECT (
     CASE
       WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) AS s
     FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
@@ -6604,27 +7385,27 @@ SELECT (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
       < 'g'
     AND (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
       > r.s
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
     LIMIT 1
 )
@@ -6653,9 +7434,9 @@ SELECT (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     ) = ring.s
     AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
     AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
@@ -6676,6 +7457,24 @@ SELECT (
         END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
     )
     AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
+    AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END = 0
     ORDER BY COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -6689,63 +7488,16 @@ SELECT (
   FROM ring
   WHERE ring.s IS NOT NULL) AS d) AS a
 UNION ALL
-SELECT b.w
-  FROM (
-    SELECT CAST(
-      0
-        - (
-          (
-            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END
-          )
-            * 1000
-        ) AS INTEGER
-    ) AS w
-  
-FROM "dispatch_jobs" AS t
-WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-  AND t."group_key" IS NOT NULL AND NOT (typeof(t."group_key") = 'blob') AND t."mode" NOT IN ('IMMEDIATE')
-  AND COALESCE(
-    CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END,
-      CASE
-        WHEN typeof(t."created_at") IN ('integer', 'real')
-        OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-  )
-    > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-ORDER BY COALESCE(
-  CASE
-    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END,
-    CASE
-      WHEN typeof(t."created_at") IN ('integer', 'real')
-      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
-)
-LIMIT 1) AS b) AS u;
-
--- deliver: lag: [] -> Other
-SELECT (SELECT max(l.w) FROM (SELECT (SELECT (max(d.w)) / 1000000.0 FROM (WITH RECURSIVE ring(s) AS (
+SELECT b.w FROM (SELECT min(d.w) AS w FROM (WITH RECURSIVE ring(s) AS (
 SELECT *
   FROM (
     SELECT (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     ) AS s
       FROM "dispatch_jobs" AS t
       WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
@@ -6753,18 +7505,17 @@ SELECT *
         CASE
           WHEN t."group_key" IS NOT NULL
           AND NOT (typeof(t."group_key") = 'blob')
-          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-          ELSE 'f'
-          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-      )
-        < 'g'
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      ) >= 'o'
       ORDER BY (
         CASE
           WHEN t."group_key" IS NOT NULL
           AND NOT (typeof(t."group_key") = 'blob')
-          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-          ELSE 'f'
-          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
       )
       LIMIT 1
   )
@@ -6774,9 +7525,9 @@ SELECT (
     CASE
       WHEN t."group_key" IS NOT NULL
       AND NOT (typeof(t."group_key") = 'blob')
-      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-      ELSE 'f'
-      END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
   ) AS s
     FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
@@ -6784,162 +7535,445 @@ SELECT (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-    )
-      < 'g'
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
     AND (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
       > r.s
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
         AND NOT (typeof(t."group_key") = 'blob')
-        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-        ELSE 'f'
-        END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
     )
     LIMIT 1
 )
   FROM ring AS r
   WHERE r.s IS NOT NULL
 LIMIT 1000)
-SELECT
-  (
-    SELECT COALESCE(
-      (
-        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+SELECT (
+  SELECT CAST(
+    0
+      - (
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        )
+          * 1000
+      ) AS INTEGER
+  ) AS w
+    FROM "dispatch_jobs" AS t
+    WHERE (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) = ring.s
+    AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
+        CASE
           WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-      )
-        * 1000,
-        (
-          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          END,
+          CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        )
-          * 1000
-    ) AS w
+      )
+    ELSE 0
+    END > 0
+    AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    ORDER BY CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END
+    LIMIT 1
+) AS w
+  FROM ring
+  WHERE ring.s IS NOT NULL) AS d) AS b) AS u;
+
+-- deliver: lag: [] -> Other
+SELECT (SELECT max(l.w) FROM (SELECT (SELECT (max(d.w)) / 1000000.0 FROM (WITH RECURSIVE ring(s) AS (
+SELECT *
+  FROM (
+    SELECT (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) AS s
       FROM "dispatch_jobs" AS t
-      WHERE (
+      WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND (
         CASE
           WHEN t."group_key" IS NOT NULL
           AND NOT (typeof(t."group_key") = 'blob')
-          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
-          ELSE 'f'
-          END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-      ) = ring.s
-      AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-      AND COALESCE(
-        CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
-          0
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-        + 0
-      AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
-      AND (
-        t."expires_at" IS NULL
-          OR CASE
-          WHEN typeof(t."expires_at") IN ('integer', 'real')
-          OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
       )
-      AND (
-        t."scheduled_for" IS NULL
-          OR CASE
-          WHEN typeof(t."scheduled_for") IN ('integer', 'real')
-          OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
-          ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
-          END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-      )
-      AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
-      ORDER BY COALESCE(
+        < 'g'
+      ORDER BY (
         CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
-          0
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
       )
       LIMIT 1
-  ) AS w
-    FROM ring
-    WHERE ring.s IS NOT NULL) AS d) AS w
-      UNION ALL SELECT (
-        SELECT (
-          COALESCE(
-            (
-              (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END
-            )
-              * 1000,
-              (
-                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-                  WHEN typeof(t."created_at") IN ('integer', 'real')
-                  OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-                  ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                  END
-              )
-                * 1000
-          )
-        )
-          / 1000000.0
-      
+  )
+UNION ALL
+SELECT (
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND NOT (typeof(t."group_key") = 'blob')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
     FROM "dispatch_jobs" AS t
-    WHERE ((t."status" = 'QUEUED')
-    OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-    AND COALESCE(CASE
-    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END,
-  0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-    AND t."attempt_count" < max(COALESCE(t."max_retries", 3),
-  1)
-    AND (t."expires_at" IS NULL
-    OR CASE
-    WHEN typeof(t."expires_at") IN ('integer', 'real')
-    OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
-    ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0)
-    AND (t."scheduled_for" IS NULL
-    OR CASE
-    WHEN typeof(t."scheduled_for") IN ('integer', 'real')
-    OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
-    ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
-    END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0)
-    AND t."group_key" IS NOT NULL
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+      < 'g'
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+      > r.s
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+  FROM ring AS r
+  WHERE r.s IS NOT NULL
+LIMIT 1000)
+SELECT (
+  SELECT COALESCE(
+    (
+      (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
+      * 1000,
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      )
+        * 1000
+  ) AS w
+    FROM "dispatch_jobs" AS t
+    WHERE (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) = ring.s
+    AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + 0
+    AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
+    AND (
+      t."expires_at" IS NULL
+        OR CASE
+        WHEN typeof(t."expires_at") IN ('integer', 'real')
+        OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    )
+    AND (
+      t."scheduled_for" IS NULL
+        OR CASE
+        WHEN typeof(t."scheduled_for") IN ('integer', 'real')
+        OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
+        ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+        END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    )
+    AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
+    AND CASE
+    WHEN t."group_key" IS NOT NULL
     AND NOT (typeof(t."group_key") = 'blob')
     AND t."mode" NOT IN ('IMMEDIATE')
-    ORDER BY COALESCE(CASE
-    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END,
-  CASE
-    WHEN typeof(t."created_at") IN ('integer', 'real')
-    OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-    ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END)
-    LIMIT 1)) AS l),
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END = 0
+    ORDER BY COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        0
+    )
+    LIMIT 1
+) AS w
+  FROM ring
+  WHERE ring.s IS NOT NULL) AS d) AS w UNION ALL SELECT (SELECT (max(d.w)) / 1000000.0
+  FROM (WITH RECURSIVE ring(s) AS (
+SELECT *
+  FROM (
+    SELECT (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) AS s
+      FROM "dispatch_jobs" AS t
+      WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      ) >= 'o'
+      ORDER BY (
+        CASE
+          WHEN t."group_key" IS NOT NULL
+          AND NOT (typeof(t."group_key") = 'blob')
+          AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+          ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+          END
+      )
+      LIMIT 1
+  )
+UNION ALL
+SELECT (
+  SELECT (
+    CASE
+      WHEN t."group_key" IS NOT NULL
+      AND NOT (typeof(t."group_key") = 'blob')
+      AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+      ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+      END
+  ) AS s
+    FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) >= 'o'
+    AND (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+      > r.s
+    ORDER BY (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    )
+    LIMIT 1
+)
+  FROM ring AS r
+  WHERE r.s IS NOT NULL
+LIMIT 1000)
+SELECT (
+  SELECT COALESCE(
+    (
+      (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END
+    )
+      * 1000,
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      )
+        * 1000
+  ) AS w
+    FROM "dispatch_jobs" AS t
+    WHERE (
+      CASE
+        WHEN t."group_key" IS NOT NULL
+        AND NOT (typeof(t."group_key") = 'blob')
+        AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE(t."dispatch_pool_id", '') || '	'
+        ELSE 'f' || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
+        END
+    ) = ring.s
+    AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + 0
+    AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
+    AND (
+      t."expires_at" IS NULL
+        OR CASE
+        WHEN typeof(t."expires_at") IN ('integer', 'real')
+        OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    )
+    AND (
+      t."scheduled_for" IS NULL
+        OR CASE
+        WHEN typeof(t."scheduled_for") IN ('integer', 'real')
+        OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER)
+        ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
+        END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    )
+    AND CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END > 0
+    ORDER BY CASE
+    WHEN t."group_key" IS NOT NULL
+    AND NOT (typeof(t."group_key") = 'blob')
+    AND t."mode" NOT IN ('IMMEDIATE')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END
+    LIMIT 1
+) AS w
+  FROM ring
+  WHERE ring.s IS NOT NULL) AS d)) AS l),
   (
     SELECT (
       (
@@ -6953,7 +7987,22 @@ SELECT
     )
       / 1000000.0
       FROM "dispatch_jobs" AS t
-      WHERE t."status" = 'IN_PROGRESS'
+      WHERE CASE
+      WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NULL THEN 'DEAD'
+      WHEN t."status" = 'PENDING' THEN 'PENDING'
+      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+      WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+      AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+      WHEN t."status" = 'ERROR'
+      AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+      END = 'IN_PROGRESS'
+      AND CASE
+      WHEN t."status" = 'IN_PROGRESS' THEN NULL
+      ELSE t."id"
+      END IS NULL
+      AND t."status" = 'IN_PROGRESS'
       ORDER BY CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -6985,9 +8034,31 @@ SELECT
                     CASE
                       WHEN "group_key" IS NOT NULL
                       AND NOT (typeof("group_key") = 'blob')
-                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-                      ELSE 'f'
-                      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+                      ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                      END
+                  ),
+                  (
+                    CASE
+                      WHEN "group_key" IS NOT NULL
+                      AND NOT (typeof("group_key") = 'blob')
+                      AND "mode" NOT IN ('IMMEDIATE')
+                        THEN COALESCE(
+                          CASE
+                            WHEN typeof("next_attempt_at") IN ('integer', 'real')
+                            OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+                            ELSE CAST(
+                              round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER
+                            )
+                            END,
+                            CASE
+                              WHEN typeof("created_at") IN ('integer', 'real')
+                              OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+                              ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                              END
+                        )
+                      ELSE 0
+                      END
                   ),
                   (
                     COALESCE(
@@ -7025,9 +8096,29 @@ FROM (
                   CASE
                     WHEN "group_key" IS NOT NULL
                     AND NOT (typeof("group_key") = 'blob')
-                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-                    ELSE 'f'
-                    END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+                    ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                    END
+                ),
+                (
+                  CASE
+                    WHEN "group_key" IS NOT NULL
+                    AND NOT (typeof("group_key") = 'blob')
+                    AND "mode" NOT IN ('IMMEDIATE')
+                      THEN COALESCE(
+                        CASE
+                          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+                          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+                          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                          END,
+                          CASE
+                            WHEN typeof("created_at") IN ('integer', 'real')
+                            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+                            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                            END
+                      )
+                    ELSE 0
+                    END
                 ),
                 (
                   COALESCE(
@@ -7053,28 +8144,17 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "dispatch_jobs" AS t
-    WHERE (
-      (
-        (
-          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-            OR (t."status" = 'PENDING')
-            OR (t."status" = 'CANCELLED')
-        )
-      )
-        OR (
-          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-            AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
-        )
-    )
-    AND (
-      CASE
-        WHEN t."status" = 'ERROR'
-        AND t."next_attempt_at" IS NULL THEN 'DEAD'
-        WHEN t."status" = 'PENDING' THEN 'PENDING'
-        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-        ELSE 'no attempts left'
-        END
-    ) = 'DEAD'
+    WHERE CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'DEAD'
     AND t."status" = 'ERROR'
     AND t."next_attempt_at" IS NULL
     LIMIT 10001
@@ -7103,9 +8183,31 @@ SELECT
                     CASE
                       WHEN "group_key" IS NOT NULL
                       AND NOT (typeof("group_key") = 'blob')
-                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-                      ELSE 'f'
-                      END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                      AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+                      ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                      END
+                  ),
+                  (
+                    CASE
+                      WHEN "group_key" IS NOT NULL
+                      AND NOT (typeof("group_key") = 'blob')
+                      AND "mode" NOT IN ('IMMEDIATE')
+                        THEN COALESCE(
+                          CASE
+                            WHEN typeof("next_attempt_at") IN ('integer', 'real')
+                            OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+                            ELSE CAST(
+                              round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER
+                            )
+                            END,
+                            CASE
+                              WHEN typeof("created_at") IN ('integer', 'real')
+                              OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+                              ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                              END
+                        )
+                      ELSE 0
+                      END
                   ),
                   (
                     COALESCE(
@@ -7143,9 +8245,29 @@ FROM (
                   CASE
                     WHEN "group_key" IS NOT NULL
                     AND NOT (typeof("group_key") = 'blob')
-                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o'
-                    ELSE 'f'
-                    END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                    AND "mode" NOT IN ('IMMEDIATE') THEN 'o' || COALESCE("dispatch_pool_id", '') || '	'
+                    ELSE 'f' || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')
+                    END
+                ),
+                (
+                  CASE
+                    WHEN "group_key" IS NOT NULL
+                    AND NOT (typeof("group_key") = 'blob')
+                    AND "mode" NOT IN ('IMMEDIATE')
+                      THEN COALESCE(
+                        CASE
+                          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+                          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+                          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                          END,
+                          CASE
+                            WHEN typeof("created_at") IN ('integer', 'real')
+                            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+                            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                            END
+                      )
+                    ELSE 0
+                    END
                 ),
                 (
                   COALESCE(
@@ -7168,7 +8290,27 @@ WHERE t."status" = 'QUEUED' LIMIT 10001) AS counted) AS c;
 SELECT
   CAST(COUNT(*) AS INTEGER),
   0
-FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "dispatch_jobs" AS t
+    WHERE CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
+    AND t."status" = 'IN_PROGRESS'
+    LIMIT 10001
+) AS counted;
 
 -- deliver: census COMPLETED: [] -> Other
 SELECT
@@ -7196,28 +8338,17 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "dispatch_jobs" AS t
-    WHERE (
-      (
-        (
-          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-            OR (t."status" = 'PENDING')
-            OR (t."status" = 'CANCELLED')
-        )
-      )
-        OR (
-          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-            AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
-        )
-    )
-    AND (
-      CASE
-        WHEN t."status" = 'ERROR'
-        AND t."next_attempt_at" IS NULL THEN 'DEAD'
-        WHEN t."status" = 'PENDING' THEN 'PENDING'
-        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-        ELSE 'no attempts left'
-        END
-    ) = 'PENDING'
+    WHERE CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'PENDING'
     AND t."status" = 'PENDING'
     LIMIT 10001
 ) AS counted;
@@ -7229,28 +8360,17 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "dispatch_jobs" AS t
-    WHERE (
-      (
-        (
-          (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-            OR (t."status" = 'PENDING')
-            OR (t."status" = 'CANCELLED')
-        )
-      )
-        OR (
-          ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-            AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
-        )
-    )
-    AND (
-      CASE
-        WHEN t."status" = 'ERROR'
-        AND t."next_attempt_at" IS NULL THEN 'DEAD'
-        WHEN t."status" = 'PENDING' THEN 'PENDING'
-        WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-        ELSE 'no attempts left'
-        END
-    ) = 'CANCELLED'
+    WHERE CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'CANCELLED'
     AND t."status" = 'CANCELLED'
     LIMIT 10001
 ) AS counted;
@@ -7346,28 +8466,17 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
-  AND (
-    (
-      (
-        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-          OR (t."status" = 'PENDING')
-          OR (t."status" = 'CANCELLED')
-      )
-    )
-      OR (
-        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'ERROR'
-      AND t."next_attempt_at" IS NULL THEN 'DEAD'
-      WHEN t."status" = 'PENDING' THEN 'PENDING'
-      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-      ELSE 'no attempts left'
-      END
-  ) = 'DEAD'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'DEAD'
   AND (
     ?1 IS NULL
       OR CASE
@@ -7619,28 +8728,17 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'PENDING'
-  AND (
-    (
-      (
-        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-          OR (t."status" = 'PENDING')
-          OR (t."status" = 'CANCELLED')
-      )
-    )
-      OR (
-        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'ERROR'
-      AND t."next_attempt_at" IS NULL THEN 'DEAD'
-      WHEN t."status" = 'PENDING' THEN 'PENDING'
-      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-      ELSE 'no attempts left'
-      END
-  ) = 'PENDING'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'PENDING'
   AND (
     ?1 IS NULL
       OR CASE
@@ -7752,28 +8850,17 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
-  AND (
-    (
-      (
-        (t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
-          OR (t."status" = 'PENDING')
-          OR (t."status" = 'CANCELLED')
-      )
-    )
-      OR (
-        ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-          AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'ERROR'
-      AND t."next_attempt_at" IS NULL THEN 'DEAD'
-      WHEN t."status" = 'PENDING' THEN 'PENDING'
-      WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
-      ELSE 'no attempts left'
-      END
-  ) = 'DEAD'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'DEAD'
   AND (
     ?1 IS NULL
       OR CASE
@@ -7829,6 +8916,21 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
   AND (
     ?1 IS NULL
       OR CASE
@@ -7950,6 +9052,21 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
+  AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NULL THEN 'DEAD'
+    WHEN t."status" = 'PENDING' THEN 'PENDING'
+    WHEN t."status" = 'CANCELLED' THEN 'CANCELLED'
+    WHEN ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+    AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1) THEN 'no attempts left'
+    WHEN t."status" = 'ERROR'
+    AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING'
+    END = 'IN_PROGRESS'
+    AND CASE
+    WHEN t."status" = 'IN_PROGRESS' THEN NULL
+    ELSE t."id"
+    END IS NULL
   AND (
     ?1 IS NULL
       OR CASE

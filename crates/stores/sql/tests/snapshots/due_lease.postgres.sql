@@ -15,9 +15,22 @@ CREATE TABLE IF NOT EXISTS "jobs" (
 CREATE INDEX IF NOT EXISTS "jobs_run_claim" ON "jobs" ("run_at", "id") WHERE "state" = 'open';
 
 -- create
-CREATE INDEX IF NOT EXISTS "jobs_rare10"
-  ON "jobs" ((CASE WHEN "state" = 'broken' THEN 'broken' ELSE 'no attempts left' END), "id")
-  WHERE (("state" = 'broken') OR ("state" = 'open' AND "attempts" >= 10));
+CREATE INDEX IF NOT EXISTS "jobs_states10"
+  ON "jobs" (
+    (
+      CASE
+        WHEN "state" = 'broken' THEN 'broken'
+        WHEN "state" = 'open'
+        AND "attempts" >= 10 THEN 'no attempts left'
+        END
+    ),
+      "id"
+  )
+  WHERE CASE
+  WHEN "state" = 'broken' THEN 'broken'
+  WHEN "state" = 'open'
+  AND "attempts" >= 10 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_jobs"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -278,8 +291,11 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "jobs" AS t
 WHERE t."state" = 'open'
-  AND ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
-  AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'no attempts left'
+  AND CASE
+    WHEN t."state" = 'broken' THEN 'broken'
+    WHEN t."state" = 'open'
+    AND COALESCE(t."attempts", 0) >= 10 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 10
   AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint
 LIMIT $1
@@ -385,8 +401,11 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "jobs" AS t
-    WHERE ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
-    AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
+    WHERE CASE
+    WHEN t."state" = 'broken' THEN 'broken'
+    WHEN t."state" = 'open'
+    AND COALESCE(t."attempts", 0) >= 10 THEN 'no attempts left'
+    END = 'broken'
     AND t."state" = 'broken'
     LIMIT 10001
 ) AS counted;
@@ -414,8 +433,11 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "jobs" AS t
 WHERE t."state" = 'broken'
-  AND ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
-  AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
+  AND CASE
+    WHEN t."state" = 'broken' THEN 'broken'
+    WHEN t."state" = 'open'
+    AND COALESCE(t."attempts", 0) >= 10 THEN 'no attempts left'
+    END = 'broken'
   AND (
     $1::float8 IS NULL
       OR t."created_at" >= floor(

@@ -26,9 +26,22 @@ CREATE INDEX IF NOT EXISTS "jobs_run_claim"
   WHERE "state" = 'open';
 
 -- create
-CREATE INDEX IF NOT EXISTS "jobs_rare10"
-  ON "jobs" ((CASE WHEN "state" = 'broken' THEN 'broken' ELSE 'no attempts left' END), "id")
-  WHERE (("state" = 'broken') OR ("state" = 'open' AND "attempts" >= 10));
+CREATE INDEX IF NOT EXISTS "jobs_states10"
+  ON "jobs" (
+    (
+      CASE
+        WHEN "state" = 'broken' THEN 'broken'
+        WHEN "state" = 'open'
+        AND "attempts" >= 10 THEN 'no attempts left'
+        END
+    ),
+      "id"
+  )
+  WHERE CASE
+  WHEN "state" = 'broken' THEN 'broken'
+  WHEN "state" = 'open'
+  AND "attempts" >= 10 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- run: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["payload"], joined:
 --   [] }
@@ -558,8 +571,11 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "jobs" AS t
 WHERE t."state" = 'open'
-  AND ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
-  AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'no attempts left'
+  AND CASE
+    WHEN t."state" = 'broken' THEN 'broken'
+    WHEN t."state" = 'open'
+    AND COALESCE(t."attempts", 0) >= 10 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 10
   AND CASE
     WHEN typeof(t."run_at") IN ('integer', 'real')
@@ -744,8 +760,11 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "jobs" AS t
-    WHERE ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
-    AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
+    WHERE CASE
+    WHEN t."state" = 'broken' THEN 'broken'
+    WHEN t."state" = 'open'
+    AND COALESCE(t."attempts", 0) >= 10 THEN 'no attempts left'
+    END = 'broken'
     AND t."state" = 'broken'
     LIMIT 10001
 ) AS counted;
@@ -801,8 +820,11 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "jobs" AS t
 WHERE t."state" = 'broken'
-  AND ((t."state" = 'broken') OR (t."state" = 'open' AND COALESCE(t."attempts", 0) >= 10))
-  AND (CASE WHEN t."state" = 'broken' THEN 'broken' ELSE 'no attempts left' END) = 'broken'
+  AND CASE
+    WHEN t."state" = 'broken' THEN 'broken'
+    WHEN t."state" = 'open'
+    AND COALESCE(t."attempts", 0) >= 10 THEN 'no attempts left'
+    END = 'broken'
   AND (
     ?1 IS NULL
       OR CASE

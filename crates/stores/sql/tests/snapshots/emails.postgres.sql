@@ -55,7 +55,7 @@ CREATE INDEX IF NOT EXISTS "emails_ready"
   WHERE (("status" = 'ACCEPTED') OR ("status" = 'READY'));
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_rare5"
+CREATE INDEX IF NOT EXISTS "emails_states5"
   ON "emails" (
     (
       CASE
@@ -64,32 +64,37 @@ CREATE INDEX IF NOT EXISTS "emails_rare5"
         WHEN "status" = 'FAILED'
         AND "next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
         WHEN "status" = 'INVALID' THEN 'INVALID'
-        ELSE 'no attempts left'
+        WHEN "status" = 'ACCEPTED'
+        AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+        WHEN "status" = 'READY'
+        AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+        WHEN "status" = 'SENT'
+        AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
+        AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+        WHEN "status" = 'FAILED'
+        AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
+        AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
         END
     ),
       "id"
   )
-  WHERE (
-    (
-      (
-        ("status" = 'SENT' AND "next_attempt_at" >= '9999-12-31 00:00:00')
-          OR ("status" = 'FAILED' AND "next_attempt_at" >= '9999-12-31 00:00:00')
-          OR ("status" = 'INVALID')
-      )
-    )
-      OR ("status" = 'ACCEPTED' AND COALESCE("attempts", 0) >= 5)
-      OR ("status" = 'READY' AND COALESCE("attempts", 0) >= 5)
-      OR (
-        "status" = 'SENT'
-          AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE("attempts", 0) >= 5
-      )
-      OR (
-        "status" = 'FAILED'
-          AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE("attempts", 0) >= 5
-      )
-  );
+  WHERE CASE
+  WHEN "status" = 'SENT'
+  AND "next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+  WHEN "status" = 'FAILED'
+  AND "next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+  WHEN "status" = 'INVALID' THEN 'INVALID'
+  WHEN "status" = 'ACCEPTED'
+  AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+  WHEN "status" = 'READY'
+  AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+  WHEN "status" = 'SENT'
+  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
+  AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+  WHEN "status" = 'FAILED'
+  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
+  AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- create
 CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim"
@@ -842,37 +847,23 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'ACCEPTED'
-  AND (
-    (
-      (
-        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'INVALID')
-      )
-    )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -1015,37 +1006,23 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE (
-      (
-        (
-          (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-            OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-            OR (t."status" = 'INVALID')
-        )
-      )
-        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-        OR (
-          t."status" = 'SENT'
-            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-        OR (
-          t."status" = 'FAILED'
-            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-    )
-    AND (
-      CASE
-        WHEN t."status" = 'SENT'
-        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-        WHEN t."status" = 'FAILED'
-        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-        WHEN t."status" = 'INVALID' THEN 'INVALID'
-        ELSE 'no attempts left'
-        END
-    ) = 'SENT_SILENT'
+    WHERE CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'SENT_SILENT'
     AND t."status" = 'SENT'
     AND t."next_attempt_at" >= '9999-12-31 00:00:00'
     LIMIT 10001
@@ -1110,37 +1087,23 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE (
-      (
-        (
-          (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-            OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-            OR (t."status" = 'INVALID')
-        )
-      )
-        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-        OR (
-          t."status" = 'SENT'
-            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-        OR (
-          t."status" = 'FAILED'
-            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-    )
-    AND (
-      CASE
-        WHEN t."status" = 'SENT'
-        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-        WHEN t."status" = 'FAILED'
-        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-        WHEN t."status" = 'INVALID' THEN 'INVALID'
-        ELSE 'no attempts left'
-        END
-    ) = 'FAILED_SILENT'
+    WHERE CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'FAILED_SILENT'
     AND t."status" = 'FAILED'
     AND t."next_attempt_at" >= '9999-12-31 00:00:00'
     LIMIT 10001
@@ -1239,37 +1202,23 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE (
-      (
-        (
-          (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-            OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-            OR (t."status" = 'INVALID')
-        )
-      )
-        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-        OR (
-          t."status" = 'SENT'
-            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-        OR (
-          t."status" = 'FAILED'
-            AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-    )
-    AND (
-      CASE
-        WHEN t."status" = 'SENT'
-        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-        WHEN t."status" = 'FAILED'
-        AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-        WHEN t."status" = 'INVALID' THEN 'INVALID'
-        ELSE 'no attempts left'
-        END
-    ) = 'INVALID'
+    WHERE CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'INVALID'
     AND t."status" = 'INVALID'
     LIMIT 10001
 ) AS counted;
@@ -1417,37 +1366,23 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
-  AND (
-    (
-      (
-        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'INVALID')
-      )
-    )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'INVALID'
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'INVALID'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -1487,37 +1422,23 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
-  AND (
-    (
-      (
-        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'INVALID')
-      )
-    )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'SENT_SILENT'
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'SENT_SILENT'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -1556,37 +1477,23 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
-  AND (
-    (
-      (
-        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'INVALID')
-      )
-    )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'FAILED_SILENT'
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'FAILED_SILENT'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -2701,37 +2608,23 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'READY'
-  AND (
-    (
-      (
-        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'INVALID')
-      )
-    )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -3688,37 +3581,23 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-  AND (
-    (
-      (
-        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'INVALID')
-      )
-    )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -3867,37 +3746,23 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
-  AND (
-    (
-      (
-        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'INVALID')
-      )
-    )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'INVALID'
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'INVALID'
   AND (
     $1::float8 IS NULL
       OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -4761,37 +4626,23 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-  AND (
-    (
-      (
-        (t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00')
-          OR (t."status" = 'INVALID')
-      )
-    )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),

@@ -58,7 +58,7 @@ CREATE INDEX IF NOT EXISTS "emails_claim"
   );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_rare5"
+CREATE INDEX IF NOT EXISTS "emails_states5"
   ON "emails" (
     (
       CASE
@@ -75,68 +75,89 @@ CREATE INDEX IF NOT EXISTS "emails_rare5"
         ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END >= 253402214400000 THEN 'FAILED_SILENT'
         WHEN "status" = 'INVALID' THEN 'INVALID'
-        ELSE 'no attempts left'
+        WHEN "status" = 'ACCEPTED'
+        AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+        WHEN "status" = 'READY'
+        AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+        WHEN "status" = 'SENT'
+        AND (
+          CASE
+            WHEN typeof("next_attempt_at") IN ('integer', 'real')
+            OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END IS NULL
+            OR CASE
+            WHEN typeof("next_attempt_at") IN ('integer', 'real')
+            OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END < 253402214400000
+        )
+        AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+        WHEN "status" = 'FAILED'
+        AND (
+          CASE
+            WHEN typeof("next_attempt_at") IN ('integer', 'real')
+            OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END IS NULL
+            OR CASE
+            WHEN typeof("next_attempt_at") IN ('integer', 'real')
+            OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END < 253402214400000
+        )
+        AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
         END
     ),
       "id"
   )
-  WHERE (
-    (
-      (
-        (
-          "status" = 'SENT'
-            AND CASE
-            WHEN typeof("next_attempt_at") IN ('integer', 'real')
-            OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END >= 253402214400000
-        )
-          OR (
-            "status" = 'FAILED'
-              AND CASE
-              WHEN typeof("next_attempt_at") IN ('integer', 'real')
-              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-          OR ("status" = 'INVALID')
-      )
-    )
-      OR ("status" = 'ACCEPTED' AND COALESCE("attempts", 0) >= 5)
-      OR ("status" = 'READY' AND COALESCE("attempts", 0) >= 5)
-      OR (
-        "status" = 'SENT'
-          AND (
-            CASE
-              WHEN typeof("next_attempt_at") IN ('integer', 'real')
-              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof("next_attempt_at") IN ('integer', 'real')
-              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE("attempts", 0) >= 5
-      )
-      OR (
-        "status" = 'FAILED'
-          AND (
-            CASE
-              WHEN typeof("next_attempt_at") IN ('integer', 'real')
-              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof("next_attempt_at") IN ('integer', 'real')
-              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE("attempts", 0) >= 5
-      )
-  );
+  WHERE CASE
+  WHEN "status" = 'SENT'
+  AND CASE
+  WHEN typeof("next_attempt_at") IN ('integer', 'real')
+  OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+  ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END >= 253402214400000 THEN 'SENT_SILENT'
+  WHEN "status" = 'FAILED'
+  AND CASE
+  WHEN typeof("next_attempt_at") IN ('integer', 'real')
+  OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+  ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END >= 253402214400000 THEN 'FAILED_SILENT'
+  WHEN "status" = 'INVALID' THEN 'INVALID'
+  WHEN "status" = 'ACCEPTED'
+  AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+  WHEN "status" = 'READY'
+  AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+  WHEN "status" = 'SENT'
+  AND (
+    CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
+  AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+  WHEN "status" = 'FAILED'
+  AND (
+    CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
+  AND COALESCE("attempts", 0) >= 5 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- create
 CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim"
@@ -1818,81 +1839,53 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'ACCEPTED'
-  AND (
-    (
-      (
-        (
-          t."status" = 'SENT'
-            AND CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END >= 253402214400000
-        )
-          OR (
-            t."status" = 'FAILED'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-          OR (t."status" = 'INVALID')
-      )
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
     )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
@@ -2116,81 +2109,53 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE (
-      (
-        (
-          (
-            t."status" = 'SENT'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-            OR (
-              t."status" = 'FAILED'
-                AND CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END >= 253402214400000
-            )
-            OR (t."status" = 'INVALID')
-        )
-      )
-        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-        OR (
-          t."status" = 'SENT'
-            AND (
-              CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END IS NULL
-                OR CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END < 253402214400000
-            )
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-        OR (
-          t."status" = 'FAILED'
-            AND (
-              CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END IS NULL
-                OR CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END < 253402214400000
-            )
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-    )
+    WHERE CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
     AND (
       CASE
-        WHEN t."status" = 'SENT'
-        AND CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END >= 253402214400000 THEN 'SENT_SILENT'
-        WHEN t."status" = 'FAILED'
-        AND CASE
+        END IS NULL
+        OR CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END >= 253402214400000 THEN 'FAILED_SILENT'
-        WHEN t."status" = 'INVALID' THEN 'INVALID'
-        ELSE 'no attempts left'
-        END
-    ) = 'SENT_SILENT'
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'SENT_SILENT'
     AND t."status" = 'SENT'
     AND CASE
     WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -2300,81 +2265,53 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE (
-      (
-        (
-          (
-            t."status" = 'SENT'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-            OR (
-              t."status" = 'FAILED'
-                AND CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END >= 253402214400000
-            )
-            OR (t."status" = 'INVALID')
-        )
-      )
-        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-        OR (
-          t."status" = 'SENT'
-            AND (
-              CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END IS NULL
-                OR CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END < 253402214400000
-            )
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-        OR (
-          t."status" = 'FAILED'
-            AND (
-              CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END IS NULL
-                OR CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END < 253402214400000
-            )
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-    )
+    WHERE CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
     AND (
       CASE
-        WHEN t."status" = 'SENT'
-        AND CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END >= 253402214400000 THEN 'SENT_SILENT'
-        WHEN t."status" = 'FAILED'
-        AND CASE
+        END IS NULL
+        OR CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END >= 253402214400000 THEN 'FAILED_SILENT'
-        WHEN t."status" = 'INVALID' THEN 'INVALID'
-        ELSE 'no attempts left'
-        END
-    ) = 'FAILED_SILENT'
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'FAILED_SILENT'
     AND t."status" = 'FAILED'
     AND CASE
     WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -2505,81 +2442,53 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "emails" AS t
-    WHERE (
-      (
-        (
-          (
-            t."status" = 'SENT'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-            OR (
-              t."status" = 'FAILED'
-                AND CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END >= 253402214400000
-            )
-            OR (t."status" = 'INVALID')
-        )
-      )
-        OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-        OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-        OR (
-          t."status" = 'SENT'
-            AND (
-              CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END IS NULL
-                OR CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END < 253402214400000
-            )
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-        OR (
-          t."status" = 'FAILED'
-            AND (
-              CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END IS NULL
-                OR CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END < 253402214400000
-            )
-            AND COALESCE(t."attempts", 0) >= 5
-        )
-    )
+    WHERE CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
     AND (
       CASE
-        WHEN t."status" = 'SENT'
-        AND CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END >= 253402214400000 THEN 'SENT_SILENT'
-        WHEN t."status" = 'FAILED'
-        AND CASE
+        END IS NULL
+        OR CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
         OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END >= 253402214400000 THEN 'FAILED_SILENT'
-        WHEN t."status" = 'INVALID' THEN 'INVALID'
-        ELSE 'no attempts left'
-        END
-    ) = 'INVALID'
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'INVALID'
     AND t."status" = 'INVALID'
     LIMIT 10001
 ) AS counted;
@@ -2898,81 +2807,53 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
-  AND (
-    (
-      (
-        (
-          t."status" = 'SENT'
-            AND CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END >= 253402214400000
-        )
-          OR (
-            t."status" = 'FAILED'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-          OR (t."status" = 'INVALID')
-      )
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
     )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'INVALID'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'INVALID'
   AND (
     ?1 IS NULL
       OR CASE
@@ -3075,81 +2956,53 @@ WHERE t."status" = 'SENT'
   OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
   END >= 253402214400000
-  AND (
-    (
-      (
-        (
-          t."status" = 'SENT'
-            AND CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END >= 253402214400000
-        )
-          OR (
-            t."status" = 'FAILED'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-          OR (t."status" = 'INVALID')
-      )
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
     )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'SENT_SILENT'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'SENT_SILENT'
   AND (
     ?1 IS NULL
       OR CASE
@@ -3252,81 +3105,53 @@ WHERE t."status" = 'FAILED'
   OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
   END >= 253402214400000
-  AND (
-    (
-      (
-        (
-          t."status" = 'SENT'
-            AND CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END >= 253402214400000
-        )
-          OR (
-            t."status" = 'FAILED'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-          OR (t."status" = 'INVALID')
-      )
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
     )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'FAILED_SILENT'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'FAILED_SILENT'
   AND (
     ?1 IS NULL
       OR CASE
@@ -5906,81 +5731,53 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'READY'
-  AND (
-    (
-      (
-        (
-          t."status" = 'SENT'
-            AND CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END >= 253402214400000
-        )
-          OR (
-            t."status" = 'FAILED'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-          OR (t."status" = 'INVALID')
-      )
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
     )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
@@ -8023,81 +7820,53 @@ WHERE t."status" = 'SENT'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END < 253402214400000
   )
-  AND (
-    (
-      (
-        (
-          t."status" = 'SENT'
-            AND CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END >= 253402214400000
-        )
-          OR (
-            t."status" = 'FAILED'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-          OR (t."status" = 'INVALID')
-      )
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
     )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
@@ -8387,81 +8156,53 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
-  AND (
-    (
-      (
-        (
-          t."status" = 'SENT'
-            AND CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END >= 253402214400000
-        )
-          OR (
-            t."status" = 'FAILED'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-          OR (t."status" = 'INVALID')
-      )
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
     )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'INVALID'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'INVALID'
   AND (
     ?1 IS NULL
       OR CASE
@@ -10395,81 +10136,53 @@ WHERE t."status" = 'FAILED'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END < 253402214400000
   )
-  AND (
-    (
-      (
-        (
-          t."status" = 'SENT'
-            AND CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END >= 253402214400000
-        )
-          OR (
-            t."status" = 'FAILED'
-              AND CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END >= 253402214400000
-          )
-          OR (t."status" = 'INVALID')
-      )
+  AND CASE
+    WHEN t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'SENT_SILENT'
+    WHEN t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000 THEN 'FAILED_SILENT'
+    WHEN t."status" = 'INVALID' THEN 'INVALID'
+    WHEN t."status" = 'ACCEPTED'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'READY'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
     )
-      OR (t."status" = 'ACCEPTED' AND COALESCE(t."attempts", 0) >= 5)
-      OR (t."status" = 'READY' AND COALESCE(t."attempts", 0) >= 5)
-      OR (
-        t."status" = 'SENT'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-      OR (
-        t."status" = 'FAILED'
-          AND (
-            CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END IS NULL
-              OR CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END < 253402214400000
-          )
-          AND COALESCE(t."attempts", 0) >= 5
-      )
-  )
-  AND (
-    CASE
-      WHEN t."status" = 'SENT'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'SENT_SILENT'
-      WHEN t."status" = 'FAILED'
-      AND CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= 253402214400000 THEN 'FAILED_SILENT'
-      WHEN t."status" = 'INVALID' THEN 'INVALID'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    WHEN t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(t."attempts", 0) >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);

@@ -43,9 +43,22 @@ CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease"
   WHERE "status" = 'dispatching';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_rare5"
-  ON "mail_outbox" ((CASE WHEN "status" = 'failed' THEN 'failed' ELSE 'no attempts left' END), "id")
-  WHERE (("status" = 'failed') OR ("status" = 'queued' AND "retry_count" >= 5));
+CREATE INDEX IF NOT EXISTS "mail_outbox_states5"
+  ON "mail_outbox" (
+    (
+      CASE
+        WHEN "status" = 'failed' THEN 'failed'
+        WHEN "status" = 'queued'
+        AND "retry_count" >= 5 THEN 'no attempts left'
+        END
+    ),
+      "id"
+  )
+  WHERE CASE
+  WHEN "status" = 'failed' THEN 'failed'
+  WHEN "status" = 'queued'
+  AND "retry_count" >= 5 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_mail_outbox"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -636,8 +649,11 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."status" = 'queued'
-  AND ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
-  AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'failed' THEN 'failed'
+    WHEN t."status" = 'queued'
+    AND t."retry_count" >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND t."retry_count" >= 5
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -783,8 +799,11 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "mail_outbox" AS t
-    WHERE ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
-    AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+    WHERE CASE
+    WHEN t."status" = 'failed' THEN 'failed'
+    WHEN t."status" = 'queued'
+    AND t."retry_count" >= 5 THEN 'no attempts left'
+    END = 'failed'
     AND t."status" = 'failed'
     LIMIT 10001
 ) AS counted;
@@ -815,8 +834,11 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."status" = 'failed'
-  AND ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
-  AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+  AND CASE
+    WHEN t."status" = 'failed' THEN 'failed'
+    WHEN t."status" = 'queued'
+    AND t."retry_count" >= 5 THEN 'no attempts left'
+    END = 'failed'
   AND (
     $1::float8 IS NULL
       OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))

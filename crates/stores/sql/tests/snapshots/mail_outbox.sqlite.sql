@@ -60,9 +60,22 @@ CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease"
   WHERE "status" = 'dispatching';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_rare5"
-  ON "mail_outbox" ((CASE WHEN "status" = 'failed' THEN 'failed' ELSE 'no attempts left' END), "id")
-  WHERE (("status" = 'failed') OR ("status" = 'queued' AND "retry_count" >= 5));
+CREATE INDEX IF NOT EXISTS "mail_outbox_states5"
+  ON "mail_outbox" (
+    (
+      CASE
+        WHEN "status" = 'failed' THEN 'failed'
+        WHEN "status" = 'queued'
+        AND "retry_count" >= 5 THEN 'no attempts left'
+        END
+    ),
+      "id"
+  )
+  WHERE CASE
+  WHEN "status" = 'failed' THEN 'failed'
+  WHEN "status" = 'queued'
+  AND "retry_count" >= 5 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- dispatch: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["attachments",
 --   "bcc", "cc", "created", "dedupe", "from", "headers", "html", "locale", "reply_to", "results", "subject",
@@ -1061,8 +1074,11 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
 WHERE t."status" = 'queued'
-  AND ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
-  AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'failed' THEN 'failed'
+    WHEN t."status" = 'queued'
+    AND t."retry_count" >= 5 THEN 'no attempts left'
+    END = 'no attempts left'
   AND t."retry_count" >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
@@ -1273,8 +1289,11 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "mail_outbox" AS t
-    WHERE ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
-    AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+    WHERE CASE
+    WHEN t."status" = 'failed' THEN 'failed'
+    WHEN t."status" = 'queued'
+    AND t."retry_count" >= 5 THEN 'no attempts left'
+    END = 'failed'
     AND t."status" = 'failed'
     LIMIT 10001
 ) AS counted;
@@ -1338,8 +1357,11 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
 WHERE t."status" = 'failed'
-  AND ((t."status" = 'failed') OR (t."status" = 'queued' AND t."retry_count" >= 5))
-  AND (CASE WHEN t."status" = 'failed' THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+  AND CASE
+    WHEN t."status" = 'failed' THEN 'failed'
+    WHEN t."status" = 'queued'
+    AND t."retry_count" >= 5 THEN 'no attempts left'
+    END = 'failed'
   AND (
     ?1 IS NULL
       OR CASE

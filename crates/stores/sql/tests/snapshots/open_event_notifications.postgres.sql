@@ -89,22 +89,28 @@ CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease"
   AND "locked_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_rare3"
+CREATE INDEX IF NOT EXISTS "open_event_notifications_states3"
   ON "open_event_notifications" (
     (
       CASE
         WHEN "fanout_status" = 'failed' THEN 'failed'
         WHEN "fanout_status" = 'skipped' THEN 'skipped'
         WHEN "fanout_status" = 'expired' THEN 'expired'
-        ELSE 'no attempts left'
+        WHEN "fanout_status" = 'pending'
+        AND "locked_at" IS NULL
+        AND "fanout_attempts" >= 3 THEN 'no attempts left'
         END
     ),
       "notification_id"
   )
-  WHERE (
-    ((("fanout_status" = 'failed') OR ("fanout_status" = 'skipped') OR ("fanout_status" = 'expired')))
-      OR ("fanout_status" = 'pending' AND "locked_at" IS NULL AND "fanout_attempts" >= 3)
-  );
+  WHERE CASE
+  WHEN "fanout_status" = 'failed' THEN 'failed'
+  WHEN "fanout_status" = 'skipped' THEN 'skipped'
+  WHEN "fanout_status" = 'expired' THEN 'expired'
+  WHEN "fanout_status" = 'pending'
+  AND "locked_at" IS NULL
+  AND "fanout_attempts" >= 3 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- create
 CREATE INDEX IF NOT EXISTS "open_event_notifications_counted2"
@@ -941,18 +947,14 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
-  AND (
-    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-  )
-  AND (
-    CASE
-      WHEN t."fanout_status" = 'failed' THEN 'failed'
-      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-      WHEN t."fanout_status" = 'expired' THEN 'expired'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+  AND CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'no attempts left'
   AND t."fanout_attempts" >= 3
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -1196,18 +1198,14 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "open_event_notifications" AS t
-    WHERE (
-      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-    )
-    AND (
-      CASE
-        WHEN t."fanout_status" = 'failed' THEN 'failed'
-        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-        WHEN t."fanout_status" = 'expired' THEN 'expired'
-        ELSE 'no attempts left'
-        END
-    ) = 'failed'
+    WHERE CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'failed'
     AND t."fanout_status" = 'failed'
     LIMIT 10001
 ) AS counted;
@@ -1219,18 +1217,14 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "open_event_notifications" AS t
-    WHERE (
-      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-    )
-    AND (
-      CASE
-        WHEN t."fanout_status" = 'failed' THEN 'failed'
-        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-        WHEN t."fanout_status" = 'expired' THEN 'expired'
-        ELSE 'no attempts left'
-        END
-    ) = 'skipped'
+    WHERE CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'skipped'
     AND t."fanout_status" = 'skipped'
     LIMIT 10001
 ) AS counted;
@@ -1242,18 +1236,14 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "open_event_notifications" AS t
-    WHERE (
-      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-    )
-    AND (
-      CASE
-        WHEN t."fanout_status" = 'failed' THEN 'failed'
-        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-        WHEN t."fanout_status" = 'expired' THEN 'expired'
-        ELSE 'no attempts left'
-        END
-    ) = 'expired'
+    WHERE CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'expired'
     AND t."fanout_status" = 'expired'
     LIMIT 10001
 ) AS counted;
@@ -1320,18 +1310,14 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'failed'
-  AND (
-    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-  )
-  AND (
-    CASE
-      WHEN t."fanout_status" = 'failed' THEN 'failed'
-      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-      WHEN t."fanout_status" = 'expired' THEN 'expired'
-      ELSE 'no attempts left'
-      END
-  ) = 'failed'
+  AND CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'failed'
   AND (
     $1::float8 IS NULL
       OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -1360,18 +1346,14 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'skipped'
-  AND (
-    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-  )
-  AND (
-    CASE
-      WHEN t."fanout_status" = 'failed' THEN 'failed'
-      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-      WHEN t."fanout_status" = 'expired' THEN 'expired'
-      ELSE 'no attempts left'
-      END
-  ) = 'skipped'
+  AND CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'skipped'
   AND (
     $1::float8 IS NULL
       OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -1400,18 +1382,14 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'expired'
-  AND (
-    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-  )
-  AND (
-    CASE
-      WHEN t."fanout_status" = 'failed' THEN 'failed'
-      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-      WHEN t."fanout_status" = 'expired' THEN 'expired'
-      ELSE 'no attempts left'
-      END
-  ) = 'expired'
+  AND CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'expired'
   AND (
     $1::float8 IS NULL
       OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))

@@ -97,22 +97,28 @@ CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease"
   AND "locked_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_rare3"
+CREATE INDEX IF NOT EXISTS "open_event_notifications_states3"
   ON "open_event_notifications" (
     (
       CASE
         WHEN "fanout_status" = 'failed' THEN 'failed'
         WHEN "fanout_status" = 'skipped' THEN 'skipped'
         WHEN "fanout_status" = 'expired' THEN 'expired'
-        ELSE 'no attempts left'
+        WHEN "fanout_status" = 'pending'
+        AND "locked_at" IS NULL
+        AND "fanout_attempts" >= 3 THEN 'no attempts left'
         END
     ),
       "notification_id"
   )
-  WHERE (
-    ((("fanout_status" = 'failed') OR ("fanout_status" = 'skipped') OR ("fanout_status" = 'expired')))
-      OR ("fanout_status" = 'pending' AND "locked_at" IS NULL AND "fanout_attempts" >= 3)
-  );
+  WHERE CASE
+  WHEN "fanout_status" = 'failed' THEN 'failed'
+  WHEN "fanout_status" = 'skipped' THEN 'skipped'
+  WHEN "fanout_status" = 'expired' THEN 'expired'
+  WHEN "fanout_status" = 'pending'
+  AND "locked_at" IS NULL
+  AND "fanout_attempts" >= 3 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- create
 CREATE INDEX IF NOT EXISTS "open_event_notifications_counted2"
@@ -1349,18 +1355,14 @@ WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
-  AND (
-    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-  )
-  AND (
-    CASE
-      WHEN t."fanout_status" = 'failed' THEN 'failed'
-      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-      WHEN t."fanout_status" = 'expired' THEN 'expired'
-      ELSE 'no attempts left'
-      END
-  ) = 'no attempts left'
+  AND CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'no attempts left'
   AND t."fanout_attempts" >= 3
 LIMIT ?1)
 RETURNING CAST("notification_id" AS INTEGER);
@@ -1704,18 +1706,14 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "open_event_notifications" AS t
-    WHERE (
-      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-    )
-    AND (
-      CASE
-        WHEN t."fanout_status" = 'failed' THEN 'failed'
-        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-        WHEN t."fanout_status" = 'expired' THEN 'expired'
-        ELSE 'no attempts left'
-        END
-    ) = 'failed'
+    WHERE CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'failed'
     AND t."fanout_status" = 'failed'
     LIMIT 10001
 ) AS counted;
@@ -1727,18 +1725,14 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "open_event_notifications" AS t
-    WHERE (
-      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-    )
-    AND (
-      CASE
-        WHEN t."fanout_status" = 'failed' THEN 'failed'
-        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-        WHEN t."fanout_status" = 'expired' THEN 'expired'
-        ELSE 'no attempts left'
-        END
-    ) = 'skipped'
+    WHERE CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'skipped'
     AND t."fanout_status" = 'skipped'
     LIMIT 10001
 ) AS counted;
@@ -1750,18 +1744,14 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "open_event_notifications" AS t
-    WHERE (
-      (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-        OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-    )
-    AND (
-      CASE
-        WHEN t."fanout_status" = 'failed' THEN 'failed'
-        WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-        WHEN t."fanout_status" = 'expired' THEN 'expired'
-        ELSE 'no attempts left'
-        END
-    ) = 'expired'
+    WHERE CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'expired'
     AND t."fanout_status" = 'expired'
     LIMIT 10001
 ) AS counted;
@@ -1819,18 +1809,14 @@ WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'failed'
-  AND (
-    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-  )
-  AND (
-    CASE
-      WHEN t."fanout_status" = 'failed' THEN 'failed'
-      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-      WHEN t."fanout_status" = 'expired' THEN 'expired'
-      ELSE 'no attempts left'
-      END
-  ) = 'failed'
+  AND CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'failed'
   AND (
     ?1 IS NULL
       OR CASE
@@ -1872,18 +1858,14 @@ WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'skipped'
-  AND (
-    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-  )
-  AND (
-    CASE
-      WHEN t."fanout_status" = 'failed' THEN 'failed'
-      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-      WHEN t."fanout_status" = 'expired' THEN 'expired'
-      ELSE 'no attempts left'
-      END
-  ) = 'skipped'
+  AND CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'skipped'
   AND (
     ?1 IS NULL
       OR CASE
@@ -1925,18 +1907,14 @@ WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'expired'
-  AND (
-    (((t."fanout_status" = 'failed') OR (t."fanout_status" = 'skipped') OR (t."fanout_status" = 'expired')))
-      OR (t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" >= 3)
-  )
-  AND (
-    CASE
-      WHEN t."fanout_status" = 'failed' THEN 'failed'
-      WHEN t."fanout_status" = 'skipped' THEN 'skipped'
-      WHEN t."fanout_status" = 'expired' THEN 'expired'
-      ELSE 'no attempts left'
-      END
-  ) = 'expired'
+  AND CASE
+    WHEN t."fanout_status" = 'failed' THEN 'failed'
+    WHEN t."fanout_status" = 'skipped' THEN 'skipped'
+    WHEN t."fanout_status" = 'expired' THEN 'expired'
+    WHEN t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" >= 3 THEN 'no attempts left'
+    END = 'expired'
   AND (
     ?1 IS NULL
       OR CASE

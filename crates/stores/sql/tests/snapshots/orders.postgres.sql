@@ -32,9 +32,24 @@ CREATE INDEX IF NOT EXISTS "Order_mail_lease" ON "Order" ("lastAttemptAt") WHERE
 CREATE INDEX IF NOT EXISTS "Order_done_purge" ON "Order" ("createdAt") WHERE "select" = 2;
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_rare4"
-  ON "Order" ((CASE WHEN "select" = 9 THEN 'failed' ELSE 'no attempts left' END), "orderId")
-  WHERE (("select" = 9) OR ("select" = 0 AND COALESCE("tries", 0) >= 4 AND "tenant" = 'it''s us'));
+CREATE INDEX IF NOT EXISTS "Order_states4"
+  ON "Order" (
+    (
+      CASE
+        WHEN "select" = 9 THEN 'failed'
+        WHEN "select" = 0
+        AND COALESCE("tries", 0) >= 4
+        AND "tenant" = 'it''s us' THEN 'no attempts left'
+        END
+    ),
+      "orderId"
+  )
+  WHERE CASE
+  WHEN "select" = 9 THEN 'failed'
+  WHEN "select" = 0
+  AND COALESCE("tries", 0) >= 4
+  AND "tenant" = 'it''s us' THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_order"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -779,8 +794,12 @@ WITH pick AS MATERIALIZED (
 SELECT t."orderId" AS k
 FROM "Order" AS t
 WHERE t."select" = 0
-  AND ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
-  AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'no attempts left'
+  AND CASE
+    WHEN t."select" = 9 THEN 'failed'
+    WHEN t."select" = 0
+    AND COALESCE(t."tries", 0) >= 4
+    AND t."tenant" = 'it''s us' THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."tries", 0) >= 4
   AND t."tenant" = 'it''s us'
 LIMIT $1
@@ -965,8 +984,12 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "Order" AS t
-    WHERE ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
-    AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+    WHERE CASE
+    WHEN t."select" = 9 THEN 'failed'
+    WHEN t."select" = 0
+    AND COALESCE(t."tries", 0) >= 4
+    AND t."tenant" = 'it''s us' THEN 'no attempts left'
+    END = 'failed'
     AND t."select" = 9
     AND t."tenant" = 'it''s us'
     LIMIT 10001
@@ -997,8 +1020,12 @@ WITH pick AS MATERIALIZED (
 SELECT t."orderId" AS k
 FROM "Order" AS t
 WHERE t."select" = 9
-  AND ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
-  AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+  AND CASE
+    WHEN t."select" = 9 THEN 'failed'
+    WHEN t."select" = 0
+    AND COALESCE(t."tries", 0) >= 4
+    AND t."tenant" = 'it''s us' THEN 'no attempts left'
+    END = 'failed'
   AND (
     $1::float8 IS NULL
       OR t."lastAttemptAt" >= ((now() + make_interval(secs => (0 - $1::float8))) AT TIME ZONE 'utc')

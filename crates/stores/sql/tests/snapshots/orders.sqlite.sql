@@ -65,9 +65,24 @@ CREATE INDEX IF NOT EXISTS "Order_done_purge"
   WHERE "select" = 2;
 
 -- create
-CREATE INDEX IF NOT EXISTS "Order_rare4"
-  ON "Order" ((CASE WHEN "select" = 9 THEN 'failed' ELSE 'no attempts left' END), "orderId")
-  WHERE (("select" = 9) OR ("select" = 0 AND COALESCE("tries", 0) >= 4 AND "tenant" = 'it''s us'));
+CREATE INDEX IF NOT EXISTS "Order_states4"
+  ON "Order" (
+    (
+      CASE
+        WHEN "select" = 9 THEN 'failed'
+        WHEN "select" = 0
+        AND COALESCE("tries", 0) >= 4
+        AND "tenant" = 'it''s us' THEN 'no attempts left'
+        END
+    ),
+      "orderId"
+  )
+  WHERE CASE
+  WHEN "select" = 9 THEN 'failed'
+  WHEN "select" = 0
+  AND COALESCE("tries", 0) >= 4
+  AND "tenant" = 'it''s us' THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["headers", "html",
 --   "subject", "to", "results"], joined: [] }
@@ -1169,8 +1184,12 @@ WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
 WHERE t."select" = 0
-  AND ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
-  AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'no attempts left'
+  AND CASE
+    WHEN t."select" = 9 THEN 'failed'
+    WHEN t."select" = 0
+    AND COALESCE(t."tries", 0) >= 4
+    AND t."tenant" = 'it''s us' THEN 'no attempts left'
+    END = 'no attempts left'
   AND COALESCE(t."tries", 0) >= 4
   AND t."tenant" = 'it''s us'
 LIMIT ?1)
@@ -1387,8 +1406,12 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "Order" AS t
-    WHERE ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
-    AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+    WHERE CASE
+    WHEN t."select" = 9 THEN 'failed'
+    WHEN t."select" = 0
+    AND COALESCE(t."tries", 0) >= 4
+    AND t."tenant" = 'it''s us' THEN 'no attempts left'
+    END = 'failed'
     AND t."select" = 9
     AND t."tenant" = 'it''s us'
     LIMIT 10001
@@ -1450,8 +1473,12 @@ WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
 WHERE t."select" = 9
-  AND ((t."select" = 9) OR (t."select" = 0 AND COALESCE(t."tries", 0) >= 4 AND t."tenant" = 'it''s us'))
-  AND (CASE WHEN t."select" = 9 THEN 'failed' ELSE 'no attempts left' END) = 'failed'
+  AND CASE
+    WHEN t."select" = 9 THEN 'failed'
+    WHEN t."select" = 0
+    AND COALESCE(t."tries", 0) >= 4
+    AND t."tenant" = 'it''s us' THEN 'no attempts left'
+    END = 'failed'
   AND (
     ?1 IS NULL
       OR CASE

@@ -30,16 +30,23 @@ ALTER TABLE `outbox` ADD COLUMN `live_group` VARCHAR(255)
   ) VIRTUAL;
 
 -- create
-CREATE INDEX `outbox_publish_free` ON `outbox` (`status`, `live_group`, `created_at`, `id`);
+ALTER TABLE `outbox` ADD COLUMN `keeps_order` TINYINT
+  GENERATED ALWAYS AS (
+    CASE
+      WHEN ((`status` = 'PENDING') OR (`status` = 'PROCESSING'))
+      AND `partition_key` IS NOT NULL THEN 1
+      WHEN `status` = 'PENDING' THEN 0
+      END
+  ) VIRTUAL;
+
+-- create
+CREATE INDEX `outbox_publish_ready` ON `outbox` (`status`, `keeps_order`, `created_at`, `id`);
 
 -- create
 CREATE INDEX `outbox_publish_order` ON `outbox` (`live_group`, `created_at`, `id`);
 
 -- create
-CREATE INDEX `outbox_publish_fresh` ON `outbox` (`status`, `created_at`, `id`);
-
--- create
-CREATE INDEX `outbox_publish_lease` ON `outbox` (`status`, `claimed_at`);
+CREATE INDEX `outbox_publish_in_flight` ON `outbox` (`status`, `live_group`, `claimed_at`);
 
 -- create
 CREATE INDEX `outbox_delivered_purge` ON `outbox` (`status`, `processed_at`);
@@ -83,7 +90,7 @@ WHERE t.`status` = 'PENDING'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
   AND t.`retry_count` < 3
   AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
-  AND t.`live_group` IS NULL
+  AND t.`keeps_order` = 0
 ORDER BY t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -140,7 +147,7 @@ FROM (
       t.`live_group` AS g
         FROM `outbox` AS t
         WHERE t.`status` = 'PENDING'
-        AND t.`live_group` IS NOT NULL
+        AND t.`keeps_order` = 1
         AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
         AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
         ORDER BY t.`created_at` DESC,
@@ -266,7 +273,7 @@ FROM (
       t.`live_group` AS g
         FROM `outbox` AS t
         WHERE t.`status` = 'PENDING'
-        AND t.`live_group` IS NOT NULL
+        AND t.`keeps_order` = 1
         AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
         AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
         ORDER BY t.`created_at` DESC,
@@ -875,26 +882,49 @@ SELECT CAST(
 FROM `outbox` AS t
 WHERE t.`status` = 'PENDING'
   AND t.`retry_count` < 3
-  AND t.`live_group` IS NULL
+  AND t.`keeps_order` = 0
 ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- publish: lag: [] -> Other
 SELECT (
-  SELECT CAST(
-    COALESCE(
-      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
-        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
-    ) AS DOUBLE
-  )
-    / 1000000
-    FROM `outbox` AS t
-    WHERE t.`status` = 'PENDING'
-    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-    AND t.`retry_count` < 3
-    AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
-    ORDER BY t.`created_at`
-    LIMIT 1
+  SELECT max(l.w)
+    FROM (
+      SELECT (
+        SELECT CAST(
+          COALESCE(
+            TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+              TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+          ) AS DOUBLE
+        )
+          / 1000000
+          FROM `outbox` AS t
+          WHERE t.`status` = 'PENDING'
+          AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+          AND t.`retry_count` < 3
+          AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+          AND t.`keeps_order` = 0
+          ORDER BY t.`created_at`
+          LIMIT 1
+      ) AS w
+        UNION ALL SELECT (
+          SELECT CAST(
+            COALESCE(
+              TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+                TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+            ) AS DOUBLE
+          )
+            / 1000000
+            FROM `outbox` AS t
+            WHERE t.`status` = 'PENDING'
+            AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+            AND t.`retry_count` < 3
+            AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+            AND t.`keeps_order` = 1
+            ORDER BY t.`created_at`
+            LIMIT 1
+        )
+    ) AS l
 ),
   (
     SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`claimed_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000

@@ -21,10 +21,18 @@ CREATE TABLE IF NOT EXISTS "outbox" (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_free"
-  ON "outbox" ("created_at", "id")
-  WHERE "status" = 'PENDING'
-  AND ("partition_key" IS NULL);
+CREATE INDEX IF NOT EXISTS "outbox_publish_ready"
+  ON "outbox" (
+    (
+      CASE
+        WHEN "partition_key" IS NOT NULL THEN COALESCE("next_attempt_at", "created_at")
+        ELSE '-infinity'
+        END
+    ),
+      "created_at",
+      "id"
+  )
+  WHERE "status" = 'PENDING';
 
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_publish_order"
@@ -33,25 +41,31 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_order"
   AND "partition_key" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_fresh"
-  ON "outbox" ((COALESCE("next_attempt_at", "created_at")), "id")
-  WHERE "status" = 'PENDING'
-  AND "partition_key" IS NOT NULL;
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_held"
-  ON "outbox" ("partition_key", "claimed_at")
-  WHERE "status" = 'PROCESSING';
-
--- create
 CREATE INDEX IF NOT EXISTS "outbox_delivered_purge"
   ON "outbox" ((COALESCE("processed_at", "created_at")))
   WHERE "status" = 'DELIVERED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_rare3"
-  ON "outbox" ((CASE WHEN "status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END), "id")
-  WHERE (("status" = 'FAILED') OR ("status" = 'PENDING' AND "retry_count" >= 3));
+CREATE INDEX IF NOT EXISTS "outbox_states3"
+  ON "outbox" (
+    (
+      CASE
+        WHEN "status" = 'PROCESSING' THEN 'PROCESSING'
+        WHEN "status" = 'FAILED' THEN 'FAILED'
+        WHEN "status" = 'PENDING'
+        AND "retry_count" >= 3 THEN 'no attempts left'
+        END
+    ),
+      (CASE WHEN "status" = 'PROCESSING' THEN NULL ELSE "id" END),
+      "partition_key",
+      "claimed_at"
+  )
+  WHERE CASE
+  WHEN "status" = 'PROCESSING' THEN 'PROCESSING'
+  WHEN "status" = 'FAILED' THEN 'FAILED'
+  WHEN "status" = 'PENDING'
+  AND "retry_count" >= 3 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_outbox"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -88,6 +102,10 @@ WHERE t."status" = 'PENDING'
   AND t."retry_count" < 3
   AND t."created_at" < now() - interval '1 seconds'
   AND (t."partition_key" IS NULL)
+  AND CASE
+    WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END = '-infinity'
 ORDER BY t."created_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -201,9 +219,19 @@ FROM (
     SELECT DISTINCT f.g FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
     WHERE t."status" = 'PENDING'
-      AND t."partition_key" IS NOT NULL
-      AND COALESCE(t."next_attempt_at", t."created_at") <= now() - interval '1 seconds'
-    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $1) AS f),
+      AND CASE
+      WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+      ELSE '-infinity'
+      END > '-infinity'
+      AND CASE
+      WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+      ELSE '-infinity'
+      END <= now() - interval '1 seconds'
+    ORDER BY CASE
+      WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+      ELSE '-infinity'
+      END DESC
+      LIMIT $1) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $2 * 4)
     UNION ALL SELECT (array_agg(l.g))[($2 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $2 * 4) AS l
@@ -277,7 +305,16 @@ WHERE (
   SELECT 1
     FROM "outbox" AS t
     WHERE t."partition_key" = g.g
-    AND t."status" = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."partition_key" IS NOT NULL
     LIMIT 1
 ) IS NULL
@@ -411,9 +448,19 @@ FROM (
     SELECT DISTINCT f.g FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
     WHERE t."status" = 'PENDING'
-      AND t."partition_key" IS NOT NULL
-      AND COALESCE(t."next_attempt_at", t."created_at") <= now() - interval '1 seconds'
-    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $2) AS f),
+      AND CASE
+      WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+      ELSE '-infinity'
+      END > '-infinity'
+      AND CASE
+      WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+      ELSE '-infinity'
+      END <= now() - interval '1 seconds'
+    ORDER BY CASE
+      WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+      ELSE '-infinity'
+      END DESC
+      LIMIT $2) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $3 * 4)
     UNION ALL SELECT (array_agg(l.g))[($3 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $3 * 4) AS l
@@ -487,7 +534,16 @@ WHERE (
   SELECT 1
     FROM "outbox" AS t
     WHERE t."partition_key" = g.g
-    AND t."status" = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."partition_key" IS NOT NULL
     LIMIT 1
 ) IS NULL
@@ -801,6 +857,16 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
+  AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
   AND t."claimed_at" IS NULL
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -852,7 +918,17 @@ SELECT
   CASE WHEN t."retry_count" + 1 >= 3 THEN 1 ELSE 0 END,
   3
 FROM "outbox" AS t
-WHERE t."status" = 'PROCESSING'
+WHERE CASE
+  WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+  WHEN t."status" = 'FAILED' THEN 'FAILED'
+  WHEN t."status" = 'PENDING'
+  AND t."retry_count" >= 3 THEN 'no attempts left'
+  END = 'PROCESSING'
+  AND CASE
+  WHEN t."status" = 'PROCESSING' THEN NULL
+  ELSE t."id"
+  END IS NULL
+  AND t."status" = 'PROCESSING'
   AND t."claimed_at" < now() - interval '60 seconds'
 LIMIT $1;
 
@@ -964,8 +1040,12 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
-  AND ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
-  AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'no attempts left'
   AND t."retry_count" >= 3
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -1013,6 +1093,10 @@ FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
   AND t."retry_count" < 3
   AND (t."partition_key" IS NULL)
+  AND CASE
+    WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END = '-infinity'
 ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1) AS a
 UNION ALL
@@ -1030,9 +1114,18 @@ SELECT b.w
   
 FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
-  AND t."partition_key" IS NOT NULL
-  AND COALESCE(t."next_attempt_at", t."created_at") > now()
-ORDER BY COALESCE(t."next_attempt_at", t."created_at")
+  AND CASE
+    WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END > '-infinity'
+  AND CASE
+    WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+    ELSE '-infinity'
+    END > now()
+ORDER BY CASE
+  WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+  ELSE '-infinity'
+  END
 LIMIT 1) AS b) AS u;
 
 -- publish: lag: [] -> Other
@@ -1060,6 +1153,10 @@ SELECT (
             AND t."retry_count" < 3
             AND t."created_at" < now() - interval '1 seconds'
             AND (t."partition_key" IS NULL)
+            AND CASE
+            WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+            ELSE '-infinity'
+            END = '-infinity'
             ORDER BY t."created_at"
             LIMIT 1
         ) AS w
@@ -1082,8 +1179,14 @@ SELECT (
               AND COALESCE(t."next_attempt_at", '-infinity') <= now()
               AND t."retry_count" < 3
               AND t."created_at" < now() - interval '1 seconds'
-              AND t."partition_key" IS NOT NULL
-              ORDER BY COALESCE(t."next_attempt_at", t."created_at")
+              AND CASE
+              WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+              ELSE '-infinity'
+              END > '-infinity'
+              ORDER BY CASE
+              WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+              ELSE '-infinity'
+              END
               LIMIT 1
           )
       ) AS l
@@ -1099,7 +1202,17 @@ SELECT (
       )::float8
         / 1000000
         FROM "outbox" AS t
-        WHERE t."status" = 'PROCESSING'
+        WHERE CASE
+        WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+        WHEN t."status" = 'FAILED' THEN 'FAILED'
+        WHEN t."status" = 'PENDING'
+        AND t."retry_count" >= 3 THEN 'no attempts left'
+        END = 'PROCESSING'
+        AND CASE
+        WHEN t."status" = 'PROCESSING' THEN NULL
+        ELSE t."id"
+        END IS NULL
+        AND t."status" = 'PROCESSING'
         ORDER BY t."claimed_at"
         LIMIT 1
     )
@@ -1121,27 +1234,20 @@ SELECT
                   t."status"
                 FROM "outbox" AS t
                   WHERE t."status" = 'PENDING'
-                  AND (t."partition_key" IS NULL)
-                  ORDER BY t."created_at",
+                  ORDER BY CASE
+                  WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+                  ELSE '-infinity'
+                  END,
+                  t."created_at",
                   t."id" LIMIT 50001
               ) AS p
-          
-      
-  
-UNION ALL SELECT *
-  FROM (
-    SELECT
-      t."id",
-      t."status"
-    FROM "outbox" AS t
-      WHERE t."status" = 'PENDING'
-      AND t."partition_key" IS NOT NULL
-      ORDER BY COALESCE(t."next_attempt_at", t."created_at")
-      LIMIT 50001
-  ) AS p) AS a
-  LIMIT 1 OFFSET 50000) THEN 1
-  ELSE 0
-  END)::bigint
+          ) AS a
+          LIMIT 1 OFFSET 50000
+      )
+        THEN 1
+      ELSE 0
+      END
+  )::bigint
 FROM (
   SELECT COUNT(*) AS n
     FROM (
@@ -1154,31 +1260,38 @@ FROM (
                 t."status"
               FROM "outbox" AS t
                 WHERE t."status" = 'PENDING'
-                AND (t."partition_key" IS NULL)
-                ORDER BY t."created_at",
+                ORDER BY CASE
+                WHEN t."partition_key" IS NOT NULL THEN COALESCE(t."next_attempt_at", t."created_at")
+                ELSE '-infinity'
+                END,
+                t."created_at",
                 t."id" LIMIT 50000
             ) AS p
-        
+        ) AS t
     
 
-UNION ALL SELECT *
-  FROM (
-    SELECT
-      t."id",
-      t."status"
-    FROM "outbox" AS t
-      WHERE t."status" = 'PENDING'
-      AND t."partition_key" IS NOT NULL
-      ORDER BY COALESCE(t."next_attempt_at", t."created_at")
-      LIMIT 50000
-  ) AS p) AS t
 WHERE t."status" = 'PENDING' LIMIT 10001) AS counted) AS c;
 
 -- publish: census PROCESSING: [] -> Other
 SELECT
   (COUNT(*))::bigint,
   0
-FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PROCESSING' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "outbox" AS t
+    WHERE CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
+    AND t."status" = 'PROCESSING'
+    LIMIT 10001
+) AS counted;
 
 -- publish: census DELIVERED: [] -> Other
 SELECT
@@ -1203,8 +1316,12 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "outbox" AS t
-    WHERE ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
-    AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'FAILED'
+    WHERE CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'FAILED'
     AND t."status" = 'FAILED'
     LIMIT 10001
 ) AS counted;
@@ -1235,8 +1352,12 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
 WHERE t."status" = 'FAILED'
-  AND ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
-  AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'FAILED'
+  AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'FAILED'
   AND (
     $1::float8 IS NULL
       OR t."claimed_at" >= now() + make_interval(secs => (0 - $1::float8))
@@ -1281,6 +1402,16 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
+  AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
   AND (
     $1::float8 IS NULL
       OR t."claimed_at" >= now() + make_interval(secs => (0 - $1::float8))

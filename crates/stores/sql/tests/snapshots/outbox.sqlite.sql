@@ -21,19 +21,37 @@ CREATE TABLE IF NOT EXISTS "outbox" (
 );
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_free"
+CREATE INDEX IF NOT EXISTS "outbox_publish_ready"
   ON "outbox" (
     (
       CASE
-        WHEN typeof("created_at") IN ('integer', 'real')
-        OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
-        ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        WHEN "partition_key" IS NOT NULL
+        AND NOT (typeof("partition_key") = 'blob')
+          THEN COALESCE(
+            CASE
+              WHEN typeof("next_attempt_at") IN ('integer', 'real')
+              OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END,
+              CASE
+                WHEN typeof("created_at") IN ('integer', 'real')
+                OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+                ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END
+          )
+        ELSE 0
         END
     ),
+      (
+        CASE
+          WHEN typeof("created_at") IN ('integer', 'real')
+          OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+          ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ),
       "id"
   )
-  WHERE "status" = 'PENDING'
-  AND ("partition_key" IS NULL OR (typeof("partition_key") = 'blob'));
+  WHERE "status" = 'PENDING';
 
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_publish_order"
@@ -51,43 +69,6 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_order"
   WHERE (("status" = 'PENDING') OR ("status" = 'PROCESSING'))
   AND "partition_key" IS NOT NULL
   AND NOT (typeof("partition_key") = 'blob');
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_fresh"
-  ON "outbox" (
-    (
-      COALESCE(
-        CASE
-          WHEN typeof("next_attempt_at") IN ('integer', 'real')
-          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
-          CASE
-            WHEN typeof("created_at") IN ('integer', 'real')
-            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
-            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END
-      )
-    ),
-      "id"
-  )
-  WHERE "status" = 'PENDING'
-  AND "partition_key" IS NOT NULL
-  AND NOT (typeof("partition_key") = 'blob');
-
--- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_held"
-  ON "outbox" (
-    "partition_key",
-      (
-        CASE
-          WHEN typeof("claimed_at") IN ('integer', 'real')
-          OR "claimed_at" NOT GLOB '*[^0-9]*' THEN CAST("claimed_at" AS INTEGER)
-          ELSE CAST(round((julianday("claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-      )
-  )
-  WHERE "status" = 'PROCESSING';
 
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_delivered_purge"
@@ -110,9 +91,32 @@ CREATE INDEX IF NOT EXISTS "outbox_delivered_purge"
   WHERE "status" = 'DELIVERED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_rare3"
-  ON "outbox" ((CASE WHEN "status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END), "id")
-  WHERE (("status" = 'FAILED') OR ("status" = 'PENDING' AND "retry_count" >= 3));
+CREATE INDEX IF NOT EXISTS "outbox_states3"
+  ON "outbox" (
+    (
+      CASE
+        WHEN "status" = 'PROCESSING' THEN 'PROCESSING'
+        WHEN "status" = 'FAILED' THEN 'FAILED'
+        WHEN "status" = 'PENDING'
+        AND "retry_count" >= 3 THEN 'no attempts left'
+        END
+    ),
+      (CASE WHEN "status" = 'PROCESSING' THEN NULL ELSE "id" END),
+      "partition_key",
+      (
+        CASE
+          WHEN typeof("claimed_at") IN ('integer', 'real')
+          OR "claimed_at" NOT GLOB '*[^0-9]*' THEN CAST("claimed_at" AS INTEGER)
+          ELSE CAST(round((julianday("claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      )
+  )
+  WHERE CASE
+  WHEN "status" = 'PROCESSING' THEN 'PROCESSING'
+  WHEN "status" = 'FAILED' THEN 'FAILED'
+  WHEN "status" = 'PENDING'
+  AND "retry_count" >= 3 THEN 'no attempts left'
+  END IS NOT NULL;
 
 -- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["dedupe",
 --   "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
@@ -137,6 +141,23 @@ WHERE t."status" = 'PENDING'
     ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
     END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000
   AND (t."partition_key" IS NULL OR (typeof(t."partition_key") = 'blob'))
+  AND CASE
+    WHEN t."partition_key" IS NOT NULL
+    AND NOT (typeof(t."partition_key") = 'blob')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END = 0
 ORDER BY CASE
   WHEN typeof(t."created_at") IN ('integer', 'real')
   OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
@@ -307,34 +328,58 @@ FROM (
   FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
     WHERE t."status" = 'PENDING'
-      AND t."partition_key" IS NOT NULL
+      AND CASE
+      WHEN t."partition_key" IS NOT NULL
       AND NOT (typeof(t."partition_key") = 'blob')
-      AND COALESCE(
-        CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
+        THEN COALESCE(
           CASE
-            WHEN typeof(t."created_at") IN ('integer', 'real')
-            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-        - 1000
-    ORDER BY COALESCE(
-      CASE
-        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END,
-        CASE
-          WHEN typeof(t."created_at") IN ('integer', 'real')
-          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-    ) DESC,
-      t."id" DESC LIMIT ?1) AS f
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END,
+            CASE
+              WHEN typeof(t."created_at") IN ('integer', 'real')
+              OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END
+        )
+      ELSE 0
+      END > 0
+      AND CASE
+      WHEN t."partition_key" IS NOT NULL
+      AND NOT (typeof(t."partition_key") = 'blob')
+        THEN COALESCE(
+          CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END,
+            CASE
+              WHEN typeof(t."created_at") IN ('integer', 'real')
+              OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END
+        )
+      ELSE 0
+      END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000
+    ORDER BY CASE
+      WHEN t."partition_key" IS NOT NULL
+      AND NOT (typeof(t."partition_key") = 'blob')
+        THEN COALESCE(
+          CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END,
+            CASE
+              WHEN typeof(t."created_at") IN ('integer', 'real')
+              OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END
+        )
+      ELSE 0
+      END DESC
+      LIMIT ?1) AS f
   UNION ALL
   SELECT
     q.g,
@@ -407,7 +452,16 @@ WHERE (
   SELECT 1
     FROM "outbox" AS t
     WHERE t."partition_key" = j.value
-    AND t."status" = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."partition_key" IS NOT NULL
     AND NOT (typeof(t."partition_key") = 'blob')
     LIMIT 1
@@ -587,34 +641,58 @@ FROM (
   FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
     WHERE t."status" = 'PENDING'
-      AND t."partition_key" IS NOT NULL
+      AND CASE
+      WHEN t."partition_key" IS NOT NULL
       AND NOT (typeof(t."partition_key") = 'blob')
-      AND COALESCE(
-        CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
+        THEN COALESCE(
           CASE
-            WHEN typeof(t."created_at") IN ('integer', 'real')
-            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-        - 1000
-    ORDER BY COALESCE(
-      CASE
-        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END,
-        CASE
-          WHEN typeof(t."created_at") IN ('integer', 'real')
-          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-    ) DESC,
-      t."id" DESC LIMIT ?1) AS f
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END,
+            CASE
+              WHEN typeof(t."created_at") IN ('integer', 'real')
+              OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END
+        )
+      ELSE 0
+      END > 0
+      AND CASE
+      WHEN t."partition_key" IS NOT NULL
+      AND NOT (typeof(t."partition_key") = 'blob')
+        THEN COALESCE(
+          CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END,
+            CASE
+              WHEN typeof(t."created_at") IN ('integer', 'real')
+              OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END
+        )
+      ELSE 0
+      END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000
+    ORDER BY CASE
+      WHEN t."partition_key" IS NOT NULL
+      AND NOT (typeof(t."partition_key") = 'blob')
+        THEN COALESCE(
+          CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END,
+            CASE
+              WHEN typeof(t."created_at") IN ('integer', 'real')
+              OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END
+        )
+      ELSE 0
+      END DESC
+      LIMIT ?1) AS f
   UNION ALL
   SELECT
     q.g,
@@ -688,7 +766,16 @@ WHERE (
   SELECT 1
     FROM "outbox" AS t
     WHERE t."partition_key" = j.value
-    AND t."status" = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
     AND t."partition_key" IS NOT NULL
     AND NOT (typeof(t."partition_key") = 'blob')
     LIMIT 1
@@ -1289,6 +1376,16 @@ SELECT t."id"
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
   AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
+  AND CASE
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
     ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
@@ -1342,7 +1439,17 @@ SELECT
   CASE WHEN t."retry_count" + 1 >= 3 THEN 1 ELSE 0 END,
   3
 FROM "outbox" AS t
-WHERE t."status" = 'PROCESSING'
+WHERE CASE
+  WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+  WHEN t."status" = 'FAILED' THEN 'FAILED'
+  WHEN t."status" = 'PENDING'
+  AND t."retry_count" >= 3 THEN 'no attempts left'
+  END = 'PROCESSING'
+  AND CASE
+  WHEN t."status" = 'PROCESSING' THEN NULL
+  ELSE t."id"
+  END IS NULL
+  AND t."status" = 'PROCESSING'
   AND CASE
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -1477,8 +1584,12 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
-  AND ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
-  AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'no attempts left'
+  AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'no attempts left'
   AND t."retry_count" >= 3
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
@@ -1565,6 +1676,23 @@ FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
   AND t."retry_count" < 3
   AND (t."partition_key" IS NULL OR (typeof(t."partition_key") = 'blob'))
+  AND CASE
+    WHEN t."partition_key" IS NOT NULL
+    AND NOT (typeof(t."partition_key") = 'blob')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END = 0
 ORDER BY COALESCE(
   CASE
     WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -1593,32 +1721,57 @@ SELECT b.w
   
 FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
-  AND t."partition_key" IS NOT NULL AND NOT (typeof(t."partition_key") = 'blob')
-  AND COALESCE(
-    CASE
-      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END,
+  AND CASE
+    WHEN t."partition_key" IS NOT NULL
+    AND NOT (typeof(t."partition_key") = 'blob')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END > 0
+  AND CASE
+    WHEN t."partition_key" IS NOT NULL
+    AND NOT (typeof(t."partition_key") = 'blob')
+      THEN COALESCE(
+        CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END,
+          CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+      )
+    ELSE 0
+    END > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+ORDER BY CASE
+  WHEN t."partition_key" IS NOT NULL
+  AND NOT (typeof(t."partition_key") = 'blob')
+    THEN COALESCE(
       CASE
-        WHEN typeof(t."created_at") IN ('integer', 'real')
-        OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-  )
-    > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
-ORDER BY COALESCE(
-  CASE
-    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END,
-    CASE
-      WHEN typeof(t."created_at") IN ('integer', 'real')
-      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END
-)
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        CASE
+          WHEN typeof(t."created_at") IN ('integer', 'real')
+          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+    )
+  ELSE 0
+  END
 LIMIT 1) AS b) AS u;
 
 -- publish: lag: [] -> Other
@@ -1665,6 +1818,23 @@ SELECT (
           ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000
           AND (t."partition_key" IS NULL OR (typeof(t."partition_key") = 'blob'))
+          AND CASE
+          WHEN t."partition_key" IS NOT NULL
+          AND NOT (typeof(t."partition_key") = 'blob')
+            THEN COALESCE(
+              CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END,
+                CASE
+                  WHEN typeof(t."created_at") IN ('integer', 'real')
+                  OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END
+            )
+          ELSE 0
+          END = 0
           ORDER BY CASE
           WHEN typeof(t."created_at") IN ('integer', 'real')
           OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
@@ -1711,20 +1881,40 @@ SELECT (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000
-            AND t."partition_key" IS NOT NULL
+            AND CASE
+            WHEN t."partition_key" IS NOT NULL
             AND NOT (typeof(t."partition_key") = 'blob')
-            ORDER BY COALESCE(
-              CASE
-                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                END,
+              THEN COALESCE(
                 CASE
-                  WHEN typeof(t."created_at") IN ('integer', 'real')
-                  OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-                  ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-                  END
-            )
+                  WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                  OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
+                  CASE
+                    WHEN typeof(t."created_at") IN ('integer', 'real')
+                    OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+                    ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                    END
+              )
+            ELSE 0
+            END > 0
+            ORDER BY CASE
+            WHEN t."partition_key" IS NOT NULL
+            AND NOT (typeof(t."partition_key") = 'blob')
+              THEN COALESCE(
+                CASE
+                  WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                  OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
+                  CASE
+                    WHEN typeof(t."created_at") IN ('integer', 'real')
+                    OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+                    ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                    END
+              )
+            ELSE 0
+            END
             LIMIT 1
         )
     ) AS l
@@ -1742,7 +1932,17 @@ SELECT (
     )
       / 1000000.0
       FROM "outbox" AS t
-      WHERE t."status" = 'PROCESSING'
+      WHERE CASE
+      WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+      WHEN t."status" = 'FAILED' THEN 'FAILED'
+      WHEN t."status" = 'PENDING'
+      AND t."retry_count" >= 3 THEN 'no attempts left'
+      END = 'PROCESSING'
+      AND CASE
+      WHEN t."status" = 'PROCESSING' THEN NULL
+      ELSE t."id"
+      END IS NULL
+      AND t."status" = 'PROCESSING'
       ORDER BY CASE
       WHEN typeof(t."claimed_at") IN ('integer', 'real')
       OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -1767,43 +1967,37 @@ SELECT
                   t."status"
                 FROM "outbox" AS t
                   WHERE t."status" = 'PENDING'
-                  AND (t."partition_key" IS NULL OR (typeof(t."partition_key") = 'blob'))
                   ORDER BY CASE
-                  WHEN typeof(t."created_at") IN ('integer', 'real')
-                  OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-                  ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  WHEN t."partition_key" IS NOT NULL
+                  AND NOT (typeof(t."partition_key") = 'blob')
+                    THEN COALESCE(
+                      CASE
+                        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                        END,
+                        CASE
+                          WHEN typeof(t."created_at") IN ('integer', 'real')
+                          OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+                          ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                          END
+                    )
+                  ELSE 0
                   END,
+                  CASE
+                    WHEN typeof(t."created_at") IN ('integer', 'real')
+                    OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+                    ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                    END,
                   t."id" LIMIT 50001
               ) AS p
-          
-      
-  
-UNION ALL SELECT *
-  FROM (
-    SELECT
-      t."id",
-      t."status"
-    FROM "outbox" AS t
-      WHERE t."status" = 'PENDING'
-      AND t."partition_key" IS NOT NULL
-      AND NOT (typeof(t."partition_key") = 'blob')
-      ORDER BY COALESCE(
-        CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
-          CASE
-            WHEN typeof(t."created_at") IN ('integer', 'real')
-            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END
+          ) AS a
+          LIMIT 1 OFFSET 50000
       )
-      LIMIT 50001
-  ) AS p) AS a
-  LIMIT 1 OFFSET 50000) THEN 1
-  ELSE 0
-  END AS INTEGER)
+        THEN 1
+      ELSE 0
+      END AS INTEGER
+  )
 FROM (
   SELECT COUNT(*) AS n
     FROM (
@@ -1816,47 +2010,55 @@ FROM (
                 t."status"
               FROM "outbox" AS t
                 WHERE t."status" = 'PENDING'
-                AND (t."partition_key" IS NULL OR (typeof(t."partition_key") = 'blob'))
                 ORDER BY CASE
-                WHEN typeof(t."created_at") IN ('integer', 'real')
-                OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-                ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                WHEN t."partition_key" IS NOT NULL
+                AND NOT (typeof(t."partition_key") = 'blob')
+                  THEN COALESCE(
+                    CASE
+                      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                      END,
+                      CASE
+                        WHEN typeof(t."created_at") IN ('integer', 'real')
+                        OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+                        ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                        END
+                  )
+                ELSE 0
                 END,
+                CASE
+                  WHEN typeof(t."created_at") IN ('integer', 'real')
+                  OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+                  ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                  END,
                 t."id" LIMIT 50000
             ) AS p
-        
+        ) AS t
     
 
-UNION ALL SELECT *
-  FROM (
-    SELECT
-      t."id",
-      t."status"
-    FROM "outbox" AS t
-      WHERE t."status" = 'PENDING'
-      AND t."partition_key" IS NOT NULL
-      AND NOT (typeof(t."partition_key") = 'blob')
-      ORDER BY COALESCE(
-        CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END,
-          CASE
-            WHEN typeof(t."created_at") IN ('integer', 'real')
-            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END
-      )
-      LIMIT 50000
-  ) AS p) AS t
 WHERE t."status" = 'PENDING' LIMIT 10001) AS counted) AS c;
 
 -- publish: census PROCESSING: [] -> Other
 SELECT
   CAST(COUNT(*) AS INTEGER),
   0
-FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PROCESSING' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "outbox" AS t
+    WHERE CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
+    AND t."status" = 'PROCESSING'
+    LIMIT 10001
+) AS counted;
 
 -- publish: census DELIVERED: [] -> Other
 SELECT
@@ -1881,8 +2083,12 @@ SELECT
 FROM (
   SELECT 1 AS one
     FROM "outbox" AS t
-    WHERE ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
-    AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'FAILED'
+    WHERE CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'FAILED'
     AND t."status" = 'FAILED'
     LIMIT 10001
 ) AS counted;
@@ -1946,8 +2152,12 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "outbox" AS t
 WHERE t."status" = 'FAILED'
-  AND ((t."status" = 'FAILED') OR (t."status" = 'PENDING' AND t."retry_count" >= 3))
-  AND (CASE WHEN t."status" = 'FAILED' THEN 'FAILED' ELSE 'no attempts left' END) = 'FAILED'
+  AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'FAILED'
   AND (
     ?1 IS NULL
       OR CASE
@@ -1990,6 +2200,16 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
+  AND CASE
+    WHEN t."status" = 'PROCESSING' THEN 'PROCESSING'
+    WHEN t."status" = 'FAILED' THEN 'FAILED'
+    WHEN t."status" = 'PENDING'
+    AND t."retry_count" >= 3 THEN 'no attempts left'
+    END = 'PROCESSING'
+    AND CASE
+    WHEN t."status" = 'PROCESSING' THEN NULL
+    ELSE t."id"
+    END IS NULL
   AND (
     ?1 IS NULL
       OR CASE

@@ -63,7 +63,7 @@ async fn o08_the_claim_of_groups_reads_its_indexes() {
         let find = scripts.find.as_ref().expect("a search before the transaction");
         for step in [&find.script.steps[0], &scripts.take.script.steps[0]] {
             let plan = plan(&file, step).await;
-            let scans = |line: &str| line.starts_with("SCAN t") && !line.contains("outbox_publish_fresh");
+            let scans = |line: &str| line.starts_with("SCAN t") && !line.contains("outbox_publish_ready");
             assert!(!plan.lines().any(scans), "a scan of the table: {plan}");
             assert!(plan.contains("outbox_publish_order"), "{plan}");
         }
@@ -74,7 +74,7 @@ async fn o08_the_claim_of_groups_reads_its_indexes() {
 async fn o08_verify_names_each_missing_index_of_groups_and_prints_it() {
     let file = File::new();
     let store = file.open("outbox", "publish").await;
-    for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_held"] {
+    for index in ["outbox_publish_order", "outbox_publish_ready", "outbox_states3"] {
         file.run(&format!("DROP INDEX {index}")).await;
         let findings = store.verify().await.expect("verify");
         let text = format!("lacks the index {index};");

@@ -64,16 +64,20 @@ async fn check(file: &File, program: &postrider_sql::Statements) {
     let shares = program.shares.as_ref().expect("it has shares");
     let pools = shares.pools.as_ref().expect("it has pools");
     let mut scripts: Vec<(&str, &Script, Option<&str>)> = vec![
-        ("shares", &shares.first.script, Some("deliver_share")),
-        ("more shares", &shares.after.script, Some("deliver_share")),
-        ("claim of shares", &shares.take.script, Some("deliver_share")),
+        ("shares", &shares.first.script, Some("deliver_ready")),
+        ("more shares", &shares.after.script, Some("deliver_ready")),
+        ("claim of shares", &shares.take.script, Some("deliver_ready")),
         ("claim of shares of limited pools", &pools.take.script, None),
-        ("pools", &pools.limits.script, Some("deliver_held")),
+        ("pools", &pools.limits.script, Some("dispatch_jobs_states3_own")),
         ("claim by key", &handoff.claim.script, None),
         ("standing", &handoff.unclaimed_reasons.script, None),
-        ("next due", &program.next_due.script, Some("deliver_share")),
-        ("spent", &program.spent.as_ref().expect("it counts").script, Some("dispatch_jobs_rare3_own")),
-        ("reclaim", &program.reclaim.as_ref().expect("it has leases").find.script, Some("deliver_held")),
+        ("next due", &program.next_due.script, Some("deliver_ready")),
+        ("spent", &program.spent.as_ref().expect("it counts").script, Some("dispatch_jobs_states3_own")),
+        (
+            "reclaim",
+            &program.reclaim.as_ref().expect("it has leases").find.script,
+            Some("dispatch_jobs_states3_own"),
+        ),
     ];
     // QUEUED rows without a mark, and rows to be retried with no mark or an old one.
     let offers = ["deliver_offer (", "deliver_offer2 (", "deliver_queued2 ("];
