@@ -175,7 +175,13 @@ async fn a_server_that_is_read_only_is_away_and_its_sessions_are_replaced() {
     let database = Database::connect(&Settings::new(url)).expect("settings");
     let stale = database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open");
     let before = proxy.open();
-    fill(&stale).await;
+    // On a busy machine a call may end before the next one begins, and leave it its session.
+    for _ in 0..20 {
+        fill(&stale).await;
+        if proxy.open() >= before + 3 {
+            break;
+        }
+    }
     assert!(proxy.open() >= before + 3, "several stale sessions: {}", proxy.open());
     root.execute("SET GLOBAL tx_read_only = 0").await.expect("writable sessions");
     let moves: Vec<_> = claimed.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
