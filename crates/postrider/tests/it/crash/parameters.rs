@@ -50,9 +50,10 @@ impl CrashParameters {
         StdRng::seed_from_u64(self.seed ^ whose)
     }
 
-    /// Time limit for the rows to reach a final state after the kills.
+    /// Time limit for the rows to reach a final state after the kills. Rows that were in flight at two crashes are
+    /// delivered one at a time, some seconds each.
     pub fn timeout(&self) -> Duration {
-        Duration::from_secs(120 + u64::from(self.rows / 50))
+        Duration::from_secs(360 + u64::from(self.rows / 50))
     }
 }
 
